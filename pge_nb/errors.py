@@ -1,0 +1,54 @@
+"""What can go wrong, each with the fact and the next move.
+
+    PgeError
+    ├── BadInput         an argument, a setting or a file that cannot be used as it is
+    ├── StateDamaged     a state file whose chain of hashes is broken
+    ├── StateBusy        another process is running this task
+    ├── ModelFailed      a model could not be asked: no key, refused, unreachable
+    ├── LimitReached     the next call would pass a limit on calls, tokens or dollars
+    └── Uninformative    a statistic that these data cannot give
+"""
+
+from __future__ import annotations
+
+
+class PgeError(Exception):
+    """An error that a person can act on.
+
+    ``fact`` says what is so, ``next_move`` what to do about it; a notebook shows these two lines and no traceback.
+    """
+
+    def __init__(self, fact: str, next_move: str) -> None:
+        super().__init__(fact, next_move)
+        self.fact = fact
+        self.next_move = next_move
+
+    def __str__(self) -> str:
+        return f"{self.fact}\n{self.next_move}"
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self.fact}", self.next_move]
+
+
+class BadInput(PgeError):
+    """An argument, a setting or a file that cannot be used as it is."""
+
+
+class StateDamaged(PgeError):
+    """A state file whose chain of hashes is broken."""
+
+
+class StateBusy(PgeError):
+    """Another process is running this task."""
+
+
+class ModelFailed(PgeError):
+    """A model could not be asked: no key, refused, unreachable."""
+
+
+class LimitReached(PgeError):
+    """The next call would pass a limit on calls, tokens or dollars."""
+
+
+class Uninformative(PgeError):
+    """A statistic that these data cannot give."""
