@@ -1,12 +1,12 @@
 """What can go wrong, each with the fact and the next move.
 
-    PgeError
-    ├── BadInput         an argument, a setting or a file that cannot be used as it is
-    ├── StateDamaged     a state file whose chain of hashes is broken
-    ├── StateBusy        another process is running this task
-    ├── ModelFailed      a model could not be asked: no key, refused, unreachable
-    ├── LimitReached     the next call would pass a limit on calls, tokens or dollars
-    └── Uninformative    a statistic that these data cannot give
+PgeError
+├── BadInput         an argument, a setting or a file that cannot be used as it is
+├── StateDamaged     a state file whose chain of hashes is broken
+├── StateBusy        another process is running this task
+├── ModelFailed      a model could not be asked: no key, refused, unreachable
+├── LimitReached     the next call would pass a limit on calls, tokens or dollars
+└── Uninformative    a statistic that these data cannot give
 """
 
 from __future__ import annotations

@@ -1,0 +1,141 @@
+"""The one seam to a model: a `Request` goes in, a `Reply` comes out, one HTTP turn a call."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from ..payloads import Json, compact
+from ..records import Purpose, Role, Source, Usage
+
+NONCE = "PGE-NONCE"
+"""Stands in a logged request where the evaluation's nonce is filled in at sending."""
+
+Message = Mapping[str, Json]
+Listen = Callable[[str], None]
+"""Is given each piece of text as it streams in."""
+Stop = Callable[[], bool]
+"""True asks a call in progress to end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What a call is for. Never sent: logs are addressed by it, and the practice model answers from it.
+
+    ``phase`` is plan, propose, respond, generate or evaluate. ``turn`` counts from 0 the calls of one phase. The fields
+    from ``task`` on are for the practice model: the practice task, the hash of the attempt under evaluation, and the ids
+    of what it is to give findings on and may cite.
+    """
+
+    role: Role
+    phase: str
+    step: int | None = None
+    attempt: int | None = None
+    purpose: Purpose | None = None
+    round: int | None = None
+    turn: int = 0
+    task: str | None = None
+    attempt_hash: str | None = None
+    base_hash: str | None = None
+    approach: str | None = None
+    failed: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    criteria: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+
+    @property
+    def address(self) -> str:
+        """Where the call stands in the run; with a hash of what is sent, its key in the call log."""
+        parts = (self.role, self.phase, self.step, self.attempt, self.purpose, self.round, self.turn)
+        return "/".join("-" if part is None else str(part) for part in parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One turn to be asked of a model.
+
+    ``system`` is the stable prefix (it is what a service may cache). ``messages`` are Messages-API messages with content
+    as text or blocks. ``schema`` is the JSON schema of the reply; servers may ignore it, so the prompt says it as well.
+    ``sample`` tells repeats of the same request apart. ``nonce`` replaces `NONCE` in the messages at sending.
+    """
+
+    model: str
+    system: str
+    messages: tuple[Message, ...]
+    about: About
+    schema: Mapping[str, Json] | None = None
+    tools: tuple[Mapping[str, Json], ...] = ()
+    max_tokens: int = 8_192
+    effort: str | None = None
+    sample: int = 0
+    nonce: str | None = None
+
+    def sent(self) -> dict[str, Json]:
+        """What is sent, in the form in which it is logged and hashed: the nonce a placeholder."""
+        return {
+            "model": self.model,
+            "system": self.system,
+            "messages": [dict(message) for message in self.messages],
+            "schema": dict(self.schema) if self.schema is not None else None,
+            "tools": [dict(tool) for tool in self.tools],
+            "max_tokens": self.max_tokens,
+            "effort": self.effort,
+        }
+
+    @property
+    def hash(self) -> str:
+        """Sha256 (hex) of what is sent."""
+        return hashlib.sha256(compact(self.sent()).encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def key(self) -> str:
+        """The call's key in the log: address, sample, and the first 16 hex of the hash of what is sent."""
+        return f"{self.about.address}#{self.sample}:{self.hash[:16]}"
+
+    @property
+    def input_bytes(self) -> int:
+        """Bytes of UTF-8 of what is sent, an upper bound of its tokens."""
+        return len(compact(self.sent()).encode("utf-8", "surrogatepass"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back. ``content`` holds the blocks as they came, since a turn with tools sends them back unchanged.
+
+    ``stop_reason`` is the service's word (end_turn, max_tokens, tool_use, refusal ...). ``id`` is the call's key in the
+    log; empty before the recording has settled it.
+    """
+
+    content: tuple[Mapping[str, Json], ...]
+    stop_reason: str
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    source: Source = "live"
+    id: str = ""
+    dollars: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined."""
+        return "".join(str(block.get("text", "")) for block in self.content if block.get("type") == "text")
+
+    @property
+    def cut(self) -> bool:
+        """Whether the reply ended because it reached ``max_tokens``."""
+        return self.stop_reason == "max_tokens"
+
+
+class Model(Protocol):
+    """Anything that answers requests."""
+
+    def reply(self, request: Request, *, listen: Listen | None = None, stop: Stop | None = None) -> Reply:
+        """Answer one request. ``ModelFailed`` where the model could not be asked."""
+        ...
+
+
+def text_reply(text: str, *, stop_reason: str = "end_turn", **fields: object) -> Reply:
+    """A reply that holds one block of text."""
+    reply = Reply(content=({"type": "text", "text": text},), stop_reason=stop_reason)
+    return replace(reply, **fields)  # type: ignore[arg-type]

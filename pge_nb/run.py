@@ -1,0 +1,226 @@
+"""`Run`: the read-only view over the sections of one state file. Everything in it is computed from them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from .errors import BadInput
+from .payloads import Json, encode
+from .records import (
+    Amendment,
+    Answer,
+    Attempt,
+    Decision,
+    EvaluationReport,
+    Payload,
+    Plan,
+    Purpose,
+    Record,
+    Section,
+    Step,
+    StepContract,
+    Task,
+)
+
+StepState = Literal["waiting", "negotiating", "working", "asking", "accepted", "kept", "advanced", "failed", "blocked"]
+Outcome = Literal["empty", "running", "passed", "degraded", "blocked", "paused", "stopped"]
+P = TypeVar("P", bound=Payload)
+
+DONE: Mapping[str, StepState] = {"accept": "accepted", "keep": "kept", "advance": "advanced", "stop": "failed"}
+
+
+class Run:
+    """One task carried out, as its state file tells it.
+
+    Only the state file adds sections (they are read or appended in order); everybody else reads. ``root`` is the directory
+    of the state file; None for a run that was not opened from a file.
+    """
+
+    def __init__(self, sections: Iterable[Section] = (), *, root: Path | None = None) -> None:
+        self.root = root
+        self._sections: list[Section] = []
+        self._index: dict[tuple[str, int | None], list[Section]] = defaultdict(list)
+        for section in sections:
+            self.add(section)
+
+    def add(self, section: Section) -> None:
+        """Take in the next section; for the state file alone."""
+        self._sections.append(section)
+        self._index[section.record.kind, section.record.step].append(section)
+
+    @property
+    def sections(self) -> Sequence[Section]:
+        """All sections in file order."""
+        return self._sections
+
+    @property
+    def head(self) -> str:
+        """Hash of the last section; 64 zeros for an empty file."""
+        return self._sections[-1].sha256 if self._sections else "0" * 64
+
+    def of(
+        self, kind: str, step: int | None = None, attempt: int | None = None, purpose: Purpose | None = None
+    ) -> list[Section]:
+        """The sections of one kind and step (None: those that belong to no step), narrowed where asked, in file order."""
+        found = self._index.get((kind, step), [])
+        if attempt is None and purpose is None:
+            return list(found)
+        return [
+            section
+            for section in found
+            if (attempt is None or section.record.attempt == attempt)
+            and (purpose is None or section.record.purpose == purpose)
+        ]
+
+    def _last(self, kind: str, cls: type[P], step: int | None = None) -> P | None:
+        found = self._index.get((kind, step))
+        if not found:
+            return None
+        payload = found[-1].payload
+        assert isinstance(payload, cls)  # noqa: S101 - the reader decoded it by its kind
+        return payload
+
+    # The task and its plan
+
+    @property
+    def task(self) -> Task:
+        """The person's task; ``BadInput`` for a file without one."""
+        task = self._last("task", Task)
+        if task is None:
+            raise BadInput("This state file holds no task yet.", "Start one with %%pge run.")
+        return task
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan in force: the last one."""
+        return self._last("plan", Plan)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of the plan in force."""
+        return self.plan.steps if self.plan else ()
+
+    def step(self, number: int) -> Step:
+        """The step with this number; ``BadInput`` names those there are."""
+        for step in self.steps:
+            if step.number == number:
+                return step
+        there = ", ".join(str(step.number) for step in self.steps) or "none"
+        raise BadInput(f"There is no step {number}; the plan's steps are {there}.", "%pge show plan lists them.")
+
+    @property
+    def settings(self) -> Mapping[str, Json]:
+        """The task's frozen settings with the amendments applied, the last one winning."""
+        settings = dict(self.task.settings)
+        for section in self.of("amendment"):
+            assert isinstance(section.payload, Amendment)  # noqa: S101
+            settings.update(section.payload.limits)
+        return settings
+
+    # One step
+
+    def contract(self, step: int) -> StepContract | None:
+        """The contract in force for a step."""
+        return self._last("contract", StepContract, step)
+
+    def attempts(self, step: int) -> dict[int, Attempt]:
+        """Attempt number -> attempt, in order."""
+        return {
+            section.record.attempt: section.payload
+            for section in self.of("attempt", step)
+            if isinstance(section.payload, Attempt) and section.record.attempt is not None
+        }
+
+    def evaluation(self, step: int, attempt: int) -> EvaluationReport | None:
+        """The last evaluation of an attempt at the gate."""
+        found = self.of("evaluation", step, attempt, "gate")
+        payload = found[-1].payload if found else None
+        return payload if isinstance(payload, EvaluationReport) else None
+
+    def evaluations(self, step: int) -> dict[int, EvaluationReport]:
+        """Attempt number -> its last evaluation at the gate, in order of attempts."""
+        reports: dict[int, EvaluationReport] = {}
+        for section in self.of("evaluation", step, purpose="gate"):
+            if isinstance(section.payload, EvaluationReport) and section.record.attempt is not None:
+                reports[section.record.attempt] = section.payload
+        return reports
+
+    def decision(self, step: int) -> Decision | None:
+        """The last decision on a step."""
+        return self._last("decision", Decision, step)
+
+    def answer(self, step: int) -> Answer | None:
+        """The answer to the step's last question; None while it is open, or where there was none."""
+        questions, answers = self.of("question", step), self.of("answer", step)
+        if not questions or not answers or answers[-1].seq < questions[-1].seq:
+            return None
+        payload = answers[-1].payload
+        return payload if isinstance(payload, Answer) else None
+
+    def accepted(self, step: int) -> int | None:
+        """The attempt whose deliverables stand for the step: accepted, kept or advanced with."""
+        decision = self.decision(step)
+        return decision.attempt if decision and decision.action in {"accept", "keep", "advance"} else None
+
+    def state(self, step: int) -> StepState:
+        """Where a step stands."""
+        decision = self.decision(step)
+        if decision and decision.action in DONE:
+            return DONE[decision.action]
+        if any(self.state(needed) in {"failed", "blocked"} for needed in self.step(step).depends_on):
+            return "blocked"
+        if decision and decision.action == "ask" and self.answer(step) is None:
+            return "asking"
+        if self.of("attempt", step):
+            return "working"
+        return "negotiating" if self.of("proposal", step) or self.of("contract", step) else "waiting"
+
+    # The whole
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run ended, or ``running`` (``empty`` for a file without a task).
+
+        ``stopped``: by a limit, an interruption, or a step that was given up with nothing depending on it.
+        """
+        if not self.of("task"):
+            return "empty"
+        states = [self.state(step.number) for step in self.steps]
+        if states and all(state in {"accepted", "kept", "advanced", "failed", "blocked"} for state in states):
+            if "blocked" in states:
+                return "blocked"
+            if "failed" in states:
+                return "stopped"
+            return "passed" if set(states) == {"accepted"} else "degraded"
+        if "asking" in states:
+            return "paused"
+        return "stopped" if self._sections[-1].record.kind in {"interruption", "receipt"} else "running"
+
+
+def same(left: Run | Iterable[Record], right: Run | Iterable[Record]) -> bool:
+    """Whether two runs tell the same: equal payloads for every (step, kind, attempt, purpose, round).
+
+    Left out: numbers and hashes of sections, times, where a reply came from, and interruptions, notes and receipts.
+    """
+    return compared(left) == compared(right)
+
+
+def compared(run: Run | Iterable[Record]) -> dict[tuple[object, ...], Json]:
+    """What `same` compares: address -> payload without what tells only where or when it came from."""
+    records = [section.record for section in run.sections] if isinstance(run, Run) else run
+    return {
+        (record.step, record.kind, record.attempt, record.purpose, record.round): _lasting(encode(record.payload))
+        for record in records
+        if record.kind not in {"interruption", "note", "receipt"}
+    }
+
+
+def _lasting(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _lasting(item) for key, item in value.items() if key not in {"seconds", "source", "replayed"}}
+    if isinstance(value, list):
+        return [_lasting(item) for item in value]
+    return value
