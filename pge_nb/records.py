@@ -1,6 +1,6 @@
 """Frozen values, one for each kind of section of a state file; and `Run`, the read-only view over them.
 
-Values store what was said and done. What can be computed from it (trend, status, trajectory) is computed, never stored;
+Values store what was said and done; ``seconds`` is the wall time of the phase that made a record, replays included. What can be computed from it (trend, status, trajectory) is computed, never stored;
 the one exception is an evaluation's verdict, which the file tells its reader in words.
 """
 
@@ -136,6 +136,7 @@ class Plan:
     criteria: tuple[Criterion, ...] = ()
     notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +147,7 @@ class Proposal:
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +160,7 @@ class Response:
     checks: tuple[Check, ...] | None = None
     notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +195,7 @@ class Attempt:
     refused: tuple[Refusal, ...] = ()
     notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,6 +247,7 @@ class EvaluationReport:
     unusable: Body | None = None
     notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
