@@ -1,0 +1,258 @@
+"""Frames as pictures: matplotlib figures made through the object API, so that nothing global is touched and nothing is left open.
+
+Series differ by colour (Okabe and Ito), dash and marker; words stand beside every mark; the ground is opaque, so that a dark
+theme does not swallow the text. What the font cannot draw is named by its place and spelled out in the text beside the picture.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import math
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.lines import Line2D
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+INK, PALE, GROUND = "#1a1a1a", "#8a8a8a", "#ffffff"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+DASHES = ("--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+MARKERS = ("s", "^", "D", "v", "P", "p")
+PLAIN: Any = {  # a person's own style must not make a chart unreadable
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9,
+    "text.usetex": False,
+    "text.color": INK,
+    "axes.edgecolor": PALE,
+    "axes.labelcolor": INK,
+    "axes.facecolor": GROUND,
+    "axes.grid": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "savefig.bbox": None,
+    "savefig.transparent": False,
+}
+WIDTH = 8.0
+NAME_LENGTH = 28
+MANY_ATTEMPTS = 10
+TOP, BETWEEN, AFTER = 12.4, 10.9, 11.8
+"""Heights, in scores, of a panel's edge, of what is written between two attempts, and of what ends a step."""
+WORDS: Mapping[str, str] = {"accept": "accepted", "keep": "kept", "advance": "advanced", "stop": "given up"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How one series is drawn, and under which name."""
+
+    label: str
+    colour: str
+    dash: Any
+    marker: str
+    width: float = 1.4
+    size: float = 6.0
+
+
+def trajectory_chart(trajectory: DataFrame, decisions: DataFrame | None = None) -> Figure:
+    """Score by attempt for each criterion, all checks, and overall; a panel a step.
+
+    A pass is a filled mark, a fail a hollow cross, an unmeasured score a question mark at the foot; a threshold is a thin
+    line in its criterion's colour and dash. ``decisions`` (its frame) are written above the attempts they follow.
+    """
+    steps = [int(step) for step in trajectory["step"].dropna().unique()]
+    columns = 1 if len(steps) <= 1 else 2 if len(steps) <= 4 else 3
+    rows = max(1, -(-len(steps) // columns))
+    height = 3.4 if columns == 1 else 2.7
+    with mpl.rc_context(PLAIN):
+        figure = Figure(figsize=(WIDTH, 0.75 + rows * height), dpi=100, facecolor=GROUND, layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False, sharey=True).flat
+        styles = series_styles(trajectory, size=6.0 if columns == 1 and trajectory["attempt"].nunique() <= 20 else 4.5)
+        for axes, step in zip(panels, steps, strict=False):
+            _panel(axes, trajectory[trajectory["step"] == step], styles, step)
+            if decisions is not None:
+                _decisions(axes, decisions[decisions["step"] == step], crowded=columns > 2)
+        for axes in list(figure.axes)[len(steps) :]:
+            axes.set_axis_off()
+        if not steps:
+            _text(
+                figure.axes[0],
+                0.5,
+                0.5,
+                "no attempt was evaluated yet",
+                ha="center",
+                transform=figure.axes[0].transAxes,
+            )
+        _legend(figure, styles)
+    return figure
+
+
+def png(figure: Figure, *, dpi: int = 150) -> bytes:
+    """The picture's bytes; the same figure always gives the same bytes."""
+    held = io.BytesIO()
+    with mpl.rc_context(PLAIN):
+        figure.savefig(held, format="png", dpi=dpi, metadata={"Software": None})
+    return held.getvalue()
+
+
+def alt_text(trajectory: DataFrame, decisions: DataFrame | None = None) -> str:
+    """The numbers of a trajectory chart, in words, for whoever cannot see it."""
+    told = ["Scores from 0 to 10 by attempt."]
+    for (step, attempt), rows in trajectory.groupby(["step", "attempt"], sort=True):
+        scores = ", ".join(_in_words(row) for _, row in rows.iterrows() if row["about"] != "overall")
+        overall = rows[rows["about"] == "overall"]
+        verdict = overall["verdict"].iloc[0] if len(overall) else "unmeasured"
+        score = f", overall {_number(overall['score'].iloc[0])}" if len(overall) else ""
+        told.append(f"Step {step} attempt {attempt}: {verdict}{score}; {scores}{_then(decisions, step, attempt)}.")
+    return " ".join(told)
+
+
+def _in_words(row: pd.Series) -> str:
+    against = f" against {_number(row['threshold'])}" if pd.notna(row["threshold"]) else ""
+    return f"{row['on']} {_number(row['score'])}{against} {row['verdict']}"
+
+
+def _number(value: Any) -> str:
+    return "not measured" if pd.isna(value) else f"{round(float(value), 1):g}"
+
+
+def _then(decisions: DataFrame | None, step: object, attempt: object) -> str:
+    if decisions is None:
+        return ""
+    made = decisions[(decisions["step"] == step) & (decisions["attempt"] == attempt)]["action"]
+    return "; then " + ", ".join(WORDS.get(action, action) for action in made) if len(made) else ""
+
+
+def series_styles(trajectory: DataFrame, *, size: float = 6.0) -> dict[str, Style]:
+    """Series -> style, in the order in which they are drawn; a name that the font cannot draw becomes its place."""
+    criteria = list(dict.fromkeys(trajectory[trajectory["about"] == "criterion"]["on"]))
+    styles = {"overall": Style(label="overall", colour=INK, dash="-", marker="o", width=2.2, size=size)}
+    for i, name in enumerate(criteria):
+        place = i % len(COLOURS)
+        label = _short(name) if drawable(name) else f"criterion {i + 1}"
+        styles[name] = Style(label=label, colour=COLOURS[place], dash=DASHES[place], marker=MARKERS[place], size=size)
+    if (trajectory["about"] == "checks").any():
+        styles["checks"] = Style(label="checks met", colour=PALE, dash=(0, (2, 2)), marker="h", size=size)
+    return styles
+
+
+def drawable(text: str) -> bool:
+    """Whether the chart's font has every glyph, and the text runs left to right (not every matplotlib shapes the rest)."""
+    known = _glyphs()
+    return all(ord(char) in known and unicodedata.bidirectional(char) not in {"R", "AL", "AN"} for char in text)
+
+
+@functools.cache
+def _glyphs() -> frozenset[int]:
+    return frozenset(get_font(findfont(FontProperties(family=list(PLAIN["font.family"])))).get_charmap())
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1] + "…"
+
+
+def _panel(axes: Axes, rows: DataFrame, styles: Mapping[str, Style], step: int) -> None:
+    attempts = sorted({int(attempt) for attempt in rows["attempt"]})
+    for place, (name, style) in enumerate(styles.items()):
+        series = rows[(rows["on"] == name)].sort_values("attempt")
+        if len(series):
+            _series(axes, series, style, (place - (len(styles) - 1) / 2) * 0.035)
+    _text(axes, 0.0, 1.02, f"Step {step}", transform=axes.transAxes, fontweight="bold", va="bottom")
+    axes.set_ylim(-0.6, TOP)
+    axes.set_xlim(attempts[0] - 0.5, attempts[-1] + 0.5)
+    axes.set_yticks(range(0, 11, 2))
+    axes.tick_params(labelleft=True, length=2)
+    shown = attempts[:: max(1, -(-len(attempts) // MANY_ATTEMPTS))]
+    axes.set_xticks(shown, [f"{attempt}\n{_verdict(rows, attempt)}" for attempt in shown])
+    axes.set_xlabel("attempt and its verdict")
+    axes.set_ylabel("score")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _verdict(rows: DataFrame, attempt: int) -> str:
+    found = rows[(rows["attempt"] == attempt) & (rows["about"] == "overall")]["verdict"]
+    return str(found.iloc[0]) if len(found) else ""
+
+
+def _series(axes: Axes, series: DataFrame, style: Style, aside: float) -> None:
+    x = series["attempt"].astype("float64").to_numpy() + aside
+    y = series["score"].to_numpy(dtype="float64", na_value=float("nan"))
+    axes.plot(x, y, color=style.colour, linestyle=style.dash, linewidth=style.width, zorder=2)
+    for left, score, verdict in zip(x, y, series["verdict"], strict=True):
+        if math.isnan(score):  # not measured
+            _text(axes, left, -0.2, "?", ha="center", va="center", color=INK, fontweight="bold")
+        else:
+            axes.plot([left], [score], zorder=3, **_mark(style, str(verdict)))
+    threshold = series["threshold"].dropna()
+    if len(threshold) and (series["about"] == "criterion").any():
+        at = float(threshold.iloc[-1])
+        axes.axhline(at, color=style.colour, linestyle=style.dash, linewidth=0.7, alpha=0.6, zorder=1)
+        axes.annotate(f"{at:g}", (1.01, at), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=INK)
+
+
+def _mark(style: Style, verdict: str) -> dict[str, Any]:
+    passed = verdict == "pass"
+    return {
+        "marker": style.marker if passed else "X",
+        "markersize": style.size if passed else style.size + 2,
+        "markerfacecolor": style.colour if passed else GROUND,
+        "markeredgecolor": style.colour,
+        "markeredgewidth": 1.2,
+        "linestyle": "none",
+    }
+
+
+def _decisions(axes: Axes, made: DataFrame, *, crowded: bool) -> None:
+    """Write what followed each attempt; where there is no room, a refine goes unsaid, as the legend tells."""
+    crowded = crowded or len(made) > MANY_ATTEMPTS
+    for attempt, action in zip(made["attempt"], made["action"], strict=True):
+        if pd.isna(attempt) or (crowded and action == "refine"):
+            continue
+        if action in {"refine", "pivot"}:
+            _between(axes, float(attempt) + 0.5, action)
+        else:
+            word = WORDS.get(action, action)
+            _text(axes, float(attempt), AFTER, word, ha="center", va="center", fontsize=8, fontweight="bold")
+
+
+def _between(axes: Axes, place: float, action: str) -> None:
+    if action == "pivot":
+        axes.plot([place, place], [-0.6, BETWEEN - 0.5], color=PALE, linestyle=":", linewidth=1.2, zorder=1)
+    _text(axes, place, BETWEEN, action, ha="center", va="center", fontsize=8, fontstyle="italic")
+
+
+def _legend(figure: Figure, styles: Mapping[str, Style]) -> None:
+    handles = list(_handles(styles))
+    figure.legend(handles=handles, loc="outside upper center", ncols=min(4, len(handles)), frameon=False, fontsize=8.5)
+
+
+def _handles(styles: Mapping[str, Style]) -> Iterator[Line2D]:
+    for style in styles.values():
+        yield Line2D(
+            [],
+            [],
+            color=style.colour,
+            linestyle=style.dash,
+            linewidth=style.width,
+            marker=style.marker,
+            label=style.label,
+        )
+    yield Line2D(
+        [], [], linestyle="none", marker="X", markersize=8, markerfacecolor=GROUND, markeredgecolor=INK, label="fail"
+    )
+    yield Line2D([], [], linestyle="none", marker="$?$", color=INK, label="not measured")
+    yield Line2D([], [], color=PALE, linewidth=0.7, label="threshold (score at the right)")
+    yield Line2D([], [], color=PALE, linewidth=1.2, linestyle=":", label="pivot (otherwise refined)")
+
+
+def _text(axes: Axes, x: float, y: float, text: str, **how: Any) -> None:
+    axes.text(x, y, text, parse_math=False, **how)
