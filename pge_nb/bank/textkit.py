@@ -244,9 +244,9 @@ STEP_3 = PracticeStep(
             "newsletter leaves the list of posts as it was given.",
             "python",
             "-c",
-            "from newsletter import newsletter; posts = [{'title': 'x', 'date': d} for d in '12'];"
+            "from newsletter import newsletter; posts = [{'title': 'x', 'date': d} for d in '213'];"
             " newsletter(posts); print([post['date'] for post in posts])",
-            prints="['1', '2']",
+            prints="['2', '1', '3']",
         ),
         by_judge("newsletter.py takes slugs, counts and wrapping from the other two modules and repeats none of it."),
         by_judge("The docstring of newsletter says in which order posts of one day come."),
