@@ -1,0 +1,355 @@
+"""What a section says: a part for people, made from the record alone, and the same as one line of JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, cast
+
+from .markdown import UNSEEN, fence, inline, said, table
+from .payloads import Json, Misfit, compact, decode
+from .records import (
+    KINDS,
+    Amendment,
+    Answer,
+    Attempt,
+    Body,
+    Call,
+    Check,
+    Decision,
+    EvaluationReport,
+    Evidence,
+    FileRef,
+    Finding,
+    Interruption,
+    Note,
+    Payload,
+    Plan,
+    Proposal,
+    Question,
+    Receipt,
+    Record,
+    Response,
+    StepContract,
+    Task,
+)
+
+Lines = list[str]
+
+
+def body(record: Record) -> bytes:
+    """The body of the record's section."""
+    write = cast("Callable[[Any], Lines]", WRITERS[type(record.payload)])
+    paragraphs = [f"## {heading(record)}", "", *write(record.payload)]
+    return ("\n".join([*paragraphs, *fence(one_line(record.payload), "json")]) + "\n").encode()
+
+
+def one_line(payload: Payload) -> str:
+    """The payload as JSON on one line; characters that a reader would not see stand as JSON escapes."""
+    return UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", compact(payload))
+
+
+def payload_of(kind: str, text: bytes) -> Payload:
+    """The payload in a section's body: the line before the last. A ``Misfit`` says what does not fit."""
+    if kind not in KINDS:
+        raise Misfit(f"there is no kind {kind!r}")
+    lines = text.decode().rsplit("\n", 4)
+    ticks = lines[-2]
+    if len(lines) < 4 or set(ticks) != {"`"} or lines[-4] != ticks + "json":
+        raise Misfit("it does not end in a payload of one line")
+    try:
+        value = json.loads(lines[-3], parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise Misfit(f"its payload is not JSON: {error}") from None
+    return cast("Payload", decode(KINDS[kind], value))
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def heading(record: Record) -> str:
+    """The heading of the record's section; an evaluation's ends in its verdict."""
+    payload = record.payload
+    place = f"Step {record.step}" if record.step is not None else ""
+    if record.attempt is not None:
+        place += f", attempt {record.attempt}" if place else f"Attempt {record.attempt}"
+    what = _title(payload)
+    if record.purpose not in (None, "gate"):
+        what = f"{what} ({record.purpose})"
+    if record.round not in (None, 1):
+        what = f"{what}, round {record.round}"
+    if isinstance(payload, EvaluationReport):
+        what = f"{what}: {payload.verdict.upper()}"
+    return f"{place}: {what}" if place else what[0].upper() + what[1:]
+
+
+def _title(payload: Payload) -> str:
+    if isinstance(payload, Task):
+        return f"task {inline(payload.run, 40)}"
+    if isinstance(payload, Plan):
+        return f"plan: {inline(payload.title, 200)}"
+    if isinstance(payload, Attempt):
+        return payload.approach + (f" of attempt {payload.base}" if payload.base is not None else "")
+    if isinstance(payload, Decision):
+        return f"decision: {payload.action}"
+    if isinstance(payload, EvaluationReport):
+        return "evaluation"
+    if isinstance(payload, StepContract):
+        return "contract"
+    return type(payload).__name__.lower()
+
+
+# Parts that several kinds share
+
+
+def _size(count: int) -> str:
+    if count < 1_000:
+        return f"{count} B"
+    return f"{count / 1_000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+
+
+def _number(value: Json) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return inline(value if isinstance(value, str) else compact(value), 200)
+
+
+def _files(files: Iterable[FileRef]) -> Lines:
+    rows = [
+        (inline(file.path), _size(file.size), f"{file.mode & 0o7777:o}", f"`{_hex(file.sha256)}`") for file in files
+    ]
+    return [*table(("File", "Size:", "Mode:", "sha256"), rows), ""] if rows else []
+
+
+def _hex(digest: str) -> str:
+    """A short hash; what is not one is shown as nothing that could end the code around it."""
+    return "".join(char for char in digest[:12] if char in "0123456789abcdef") or "?"
+
+
+def _bullets(label: str, texts: Sequence[str]) -> Lines:
+    if not texts:
+        return []
+    return [f"**{label}**", "", *(f"- {inline(text)}" for text in texts), ""]
+
+
+def _checks(checks: Sequence[Check] | None) -> Lines:
+    if not checks:
+        return []
+    return ["**Checks**", "", *map(_check, checks), ""]
+
+
+def _check(check: Check) -> str:
+    how = inline(check.method, 40)
+    if check.args:
+        how += ": " + inline(compact(check.args), 200)
+    return f"- **{inline(check.id, 40)}** {inline(check.says)} *({how})*"
+
+
+def _mapping(titles: tuple[str, str], values: Mapping[str, Json]) -> Lines:
+    rows = [
+        (inline(name), inline(value if isinstance(value, str) else compact(value), 400))
+        for name, value in values.items()
+    ]
+    return [*table(titles, rows), ""] if rows else []
+
+
+def _text(label: str, text: str) -> Lines:
+    return [f"**{label}**", "", *said(text), ""] if text.strip() else []
+
+
+def _body(label: str, long: Body) -> Lines:
+    if not long.text.strip():
+        return []
+    rest = (
+        f" (the first lines of {_size(long.size)}; whole in `.pge/objects/{_hex(long.sha256)}...`)"
+        if long.sha256
+        else ""
+    )
+    return [f"**{label}**{rest}", "", *fence(long.text), ""]
+
+
+def _calls(calls: Sequence[Call]) -> Lines:
+    if not calls:
+        return []
+    read = sum(call.usage.total - call.usage.output_tokens for call in calls)
+    written = sum(call.usage.output_tokens for call in calls)
+    prices = [call.dollars for call in calls if call.dollars is not None]
+    cost = f"${sum(prices):.4f}".replace("$", "\\$") if len(prices) == len(calls) else "no price"
+    models = ", ".join(dict.fromkeys(f"{inline(call.model, 80)} ({call.source})" for call in calls))
+    number = "1 call" if len(calls) == 1 else f"{len(calls)} calls"
+    seconds = sum(call.seconds for call in calls)
+    return [f"{number} to {models}: {read:,} tokens in, {written:,} out, {cost}, {seconds:.1f} s.", ""]
+
+
+# One for each kind
+
+
+def _task(task: Task) -> Lines:
+    lines = _text("Prompt", task.prompt)
+    if task.practice is not None:
+        lines += [f"Practice task: {inline(task.practice)}.", ""]
+    if task.isolation:
+        lines += [f"Isolation: {inline(task.isolation)}.", ""]
+    if task.files:
+        lines += ["**Files at the start**", "", *_files(task.files)]
+    return lines + _mapping(("Setting", "Value"), task.settings)
+
+
+def _plan(plan: Plan) -> Lines:
+    steps = [
+        (
+            str(step.number),
+            inline(step.description),
+            ", ".join(map(str, step.depends_on)) or "-",
+            inline(step.skill_type, 60),
+            inline(step.task_type, 60),
+            inline("; ".join(step.success)),
+        )
+        for step in plan.steps
+    ]
+    criteria = [
+        (inline(one.name, 80), one.weight, f"{one.threshold:g}", inline(one.description)) for one in plan.criteria
+    ]
+    lines = _text("Scope", plan.scope) + _bullets("Deliverables", plan.deliverables)
+    lines += [*table(("Step:", "What", "Needs", "Skill", "Task", "Done when"), steps), ""]
+    if criteria:
+        lines += [*table(("Criterion", "Weight", "Threshold:", "Means"), criteria), ""]
+    return lines + _bullets("Notes", plan.notes) + _calls(plan.calls)
+
+
+def _proposal(proposal: Proposal) -> Lines:
+    lines = _bullets("Deliverables", proposal.deliverables) + _checks(proposal.checks)
+    return lines + _bullets("Notes", proposal.notes) + _calls(proposal.calls)
+
+
+def _response(response: Response) -> Lines:
+    own = response.checks is not None or response.deliverables is not None
+    answer = (
+        "Agreed."
+        if response.agreed
+        else "Not agreed; its own version:"
+        if own
+        else "Not agreed, and no version of its own."
+    )
+    lines = [answer, "", *_text("Reason", response.reason)]
+    lines += _bullets("Deliverables", response.deliverables or ()) + _checks(response.checks)
+    return lines + _bullets("Notes", response.notes) + _calls(response.calls)
+
+
+def _contract(contract: StepContract) -> Lines:
+    how = "Agreed" if contract.agreed else "Not agreed"
+    origin = f": {inline(contract.origin)}" if contract.origin else ""
+    return [f"{how}{origin}.", "", *_bullets("Deliverables", contract.deliverables), *_checks(contract.checks)]
+
+
+def _attempt(attempt: Attempt) -> Lines:
+    lines = _text("Why", attempt.why)
+    lines += _files(attempt.files) or ["No files.", ""]
+    if attempt.files:
+        lines += [f"Hash of the attempt: `{_hex(attempt.hash)}`.", ""]
+    lines += _bullets("Promised and missing", attempt.missing)
+    lines += _bullets("Not written", [f"{one.path}: {one.reason}" for one in attempt.refused])
+    return lines + _body("Work log", attempt.log) + _bullets("Notes", attempt.notes) + _calls(attempt.calls)
+
+
+def _evaluation(report: EvaluationReport) -> Lines:
+    overall = "not measured" if report.overall is None else f"{report.overall:g} of 10"
+    lines = [
+        f"Overall {overall}, by rater `{_hex(report.rater)}`."
+        if _is_hex(report.rater)
+        else f"Overall {overall}, by rater {inline(report.rater, 120)}.",
+        "",
+    ]
+    columns = ("On", "Score:", "Verdict", "Evidence", "Quote", "Why", "By")
+    lines += [*table(columns, map(_finding, report.findings)), ""] if report.findings else ["No findings.", ""]
+    if report.isolation:
+        lines += [f"Isolation: {inline(report.isolation)}.", ""]
+    if report.unusable is not None:
+        lines += _body("What the rater replied, and could not be used", report.unusable)
+    for one in report.evidence:
+        lines += _evidence(one)
+    return lines + _bullets("Notes", report.notes) + _calls(report.calls)
+
+
+def _finding(finding: Finding) -> Sequence[str]:
+    says = f": {inline(finding.says, 200)}" if finding.says else ""
+    return (
+        f"**{inline(finding.on, 80)}**{says}",
+        "" if finding.score is None else f"{finding.score:g}",
+        finding.verdict.upper(),
+        inline(", ".join(finding.evidence), 200),
+        inline(finding.quote, 200),
+        inline(finding.why),
+        inline(finding.by, 80),
+    )
+
+
+def _is_hex(text: str) -> bool:
+    return _hex(text) == text[:12]
+
+
+def _evidence(one: Evidence) -> Lines:
+    weak = "" if one.strength == "strong" else f", {inline(one.strength, 40)}"
+    again = ", replayed, not run here" if one.replayed else ""
+    label = (
+        f"{inline(one.id, 40)} on {inline(one.on, 80)}: {inline(one.says, 200)} ({inline(one.method, 40)}{weak}{again})"
+    )
+    return [f"- {label}", ""] if not one.body.text.strip() else _body_of(label, one.body)
+
+
+def _body_of(label: str, long: Body) -> Lines:
+    first, *rest = _body("", long)
+    return [f"**Evidence** {label}{first.removeprefix('****')}", *rest]
+
+
+def _decision(decision: Decision) -> Lines:
+    which = "" if decision.attempt is None else f" attempt {decision.attempt}"
+    numbers = ", ".join(f"{inline(name, 80)} {_number(value)}" for name, value in decision.numbers.items())
+    given = f" ({numbers})" if numbers else ""
+    return [f"{decision.action.capitalize()}{which}: {inline(decision.reason)}{given}", ""]
+
+
+def _amendment(amendment: Amendment) -> Lines:
+    return _mapping(("Limit", "New value"), amendment.limits) + _text("In words", amendment.text)
+
+
+def _question(question: Question) -> Lines:
+    return [*said(question.text), "", f"Choices: {', '.join(question.choices)}.", ""]
+
+
+def _answer(answer: Answer) -> Lines:
+    return [f"**{answer.choice.capitalize()}**", "", *_text("Hint", answer.text)]
+
+
+def _interruption(interruption: Interruption) -> Lines:
+    phase = f" during {inline(interruption.phase)}" if interruption.phase else ""
+    return [f"Stopped{phase}: {inline(interruption.reason)}", ""]
+
+
+def _note(note: Note) -> Lines:
+    return [*said(note.text), ""]
+
+
+def _receipt(receipt: Receipt) -> Lines:
+    cost = "no price" if receipt.dollars is None else f"\\${receipt.dollars:.4f}"
+    open_ones = f", {receipt.unfinished:,} unfinished" if receipt.unfinished else ""
+    return [f"{inline(receipt.outcome)}: {receipt.calls:,} calls, {receipt.tokens:,} tokens, {cost}{open_ones}.", ""]
+
+
+WRITERS: Mapping[type, Callable[..., Lines]] = {
+    Task: _task,
+    Plan: _plan,
+    Proposal: _proposal,
+    Response: _response,
+    StepContract: _contract,
+    Attempt: _attempt,
+    EvaluationReport: _evaluation,
+    Decision: _decision,
+    Amendment: _amendment,
+    Question: _question,
+    Answer: _answer,
+    Interruption: _interruption,
+    Note: _note,
+    Receipt: _receipt,
+}
