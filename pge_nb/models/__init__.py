@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from ..errors import ModelFailed
 from ..payloads import Json, compact
 from ..records import Purpose, Role, Source, Usage
 
@@ -127,11 +128,30 @@ class Reply:
         return self.stop_reason == "max_tokens"
 
 
+class CallBroken(ModelFailed):
+    """A call that was sent and gave no whole reply: it may have been billed.
+
+    ``usage`` is what is known of it; None where nothing was told. Every other ``ModelFailed`` costs nothing.
+    """
+
+    def __init__(self, fact: str, next_move: str, usage: Usage | None = None) -> None:
+        super().__init__(fact, next_move)
+        self.usage = usage
+
+
+class CallStopped(CallBroken):
+    """A call that ended because ``stop()`` said so."""
+
+
 class Model(Protocol):
     """Anything that answers requests."""
 
     def reply(self, request: Request, *, listen: Listen | None = None, stop: Stop | None = None) -> Reply:
-        """Answer one request. ``ModelFailed`` where the model could not be asked."""
+        """Answer one request.
+
+        ``ModelFailed`` where the model could not be asked, ``CallBroken`` where no whole reply came, ``CallStopped`` where
+        ``stop`` ended it.
+        """
         ...
 
 

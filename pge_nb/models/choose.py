@@ -1,0 +1,76 @@
+"""Which model answers to a name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import BadInput
+from . import Listen, Model, Reply, Request, Stop
+
+RECORDING = "recording:"
+DEFAULT_CLAUDE = "claude-sonnet-5-5"
+CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
+
+
+def default_model(environ: Mapping[str, str]) -> str:
+    """The model that is used where nobody chose one.
+
+    ``PGE_NB_MODEL``, else a Claude model where the environment has a key, a token or a base URL, else the practice model.
+    """
+    if chosen := environ.get("PGE_NB_MODEL", "").strip():
+        return chosen
+    return DEFAULT_CLAUDE if any(environ.get(name) for name in CREDENTIALS) else "practice"
+
+
+def is_practice(name: str) -> bool:
+    """Whether a name, with its settings or without, is that of the practice model."""
+    return name == "practice" or name.startswith("practice:")
+
+
+def open_model(name: str, *, key: str | None = None) -> Model:
+    """The model of this name: ``practice[:settings]``, ``recording:PATH``, else one that the Messages API knows.
+
+    Nothing is called and nothing slow imported yet. ``key`` is an API key handed over at run time.
+    """
+    name = name.strip()
+    if not name:
+        raise BadInput("The name of the model is empty.", "%pge model practice is one that needs no key.")
+    if is_practice(name):
+        from .practice import Practice  # noqa: PLC0415 - brings the bank with it, which a run with Claude does not need
+
+        return Practice(name)
+    if name.startswith(RECORDING):
+        from .replay import Replay  # noqa: PLC0415 - as above
+
+        return Replay(Path(name.removeprefix(RECORDING)).expanduser())
+    from .claude import Claude  # noqa: PLC0415 - as above
+
+    return Claude(key=key)
+
+
+def sent_name(name: str, role: str) -> str:
+    """What stands in `Request.model` for this choice: for a recording, the model that was recorded for the role."""
+    if not name.startswith(RECORDING):
+        return name
+    from .replay import Replay  # noqa: PLC0415 - as above
+
+    models = Replay(Path(name.removeprefix(RECORDING)).expanduser()).models
+    if role not in models:
+        raise BadInput(f"{name} holds no call of the {role}.", "%pge model NAME chooses another one.")
+    return models[role]
+
+
+class ByName:
+    """Each request goes to the model that it names; each is opened when it is first asked. For roles with unlike models."""
+
+    def __init__(self, *, key: str | None = None) -> None:
+        self._key = key
+        self._open: dict[str, Model] = {}
+
+    def reply(self, request: Request, *, listen: Listen | None = None, stop: Stop | None = None) -> Reply:
+        """The reply of the model that ``request.model`` names."""
+        name = request.model if is_practice(request.model) or request.model.startswith(RECORDING) else ""
+        if name not in self._open:
+            self._open[name] = open_model(name or request.model, key=self._key)
+        return self._open[name].reply(request, listen=listen, stop=stop)

@@ -1,0 +1,255 @@
+"""Everything that came from outside, written down once and answered from there ever after.
+
+`Recording` stands around a live model (or the practice model, or a `Replay`) and keeps one run's `.pge/calls.jsonl`;
+`Replay` answers from such a file alone. What a call or a look is called by does not depend on the directory it was made in,
+so a file replays anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..errors import ModelFailed
+from ..payloads import Json, compact
+from ..records import Call, Usage
+from ..redaction import Redactor
+from . import About, CallBroken, CallStopped, Listen, Model, Reply, Request, Stop
+from .calllog import FORMAT, Broken, CallLog, Line, Observed, Opening, Refused, Reserved, Settled, plain
+from .ledger import NOT_COUNTED, Ledger, Unfinished, from_log
+from .limits import Bound, Limits, Prices, Spent
+from .replay import Replay
+
+
+class Recording:
+    """Wraps a model so that each call is reserved, settled and kept in the file at ``path``, and made only once.
+
+    A known key is answered from the file: ``source`` is then "recording" ("practice" stays "practice"), ``id`` the key and
+    ``dollars`` what the call cost when it was made. ``header`` goes into the first line of a new file. Limits bind what
+    the file holds, over all kernels that wrote to it; replies of a `Replay` cost nothing now and are not counted.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        model: Model,
+        *,
+        limits: Limits | None = None,
+        prices: Prices | None = None,
+        redact: Redactor | None = None,
+        header: Mapping[str, Json] | None = None,
+    ) -> None:
+        self.model = model
+        self.limits = limits or Limits()
+        self.prices = prices or Prices.load()
+        self.redact = redact or Redactor()
+        self._header = header or {}
+        self._log = CallLog(Path(path))
+        self._ledger = Ledger()
+        self._lock = threading.RLock()
+        self._read_on()
+
+    @staticmethod
+    def replay(path: Path) -> Replay:
+        """The model that answers from the recording at ``path`` and calls nobody."""
+        return Replay(path)
+
+    # Calls
+
+    def reply(self, request: Request, *, listen: Listen | None = None, stop: Stop | None = None) -> Reply:
+        """The logged reply where there is one, else the model's, settled before it is handed on.
+
+        ``LimitReached`` before a call that could pass a limit.
+        """
+        with self._lock:
+            if request.key in self._ledger.settled:
+                return from_log(self._settled(request.key))
+        if stop is not None and stop():
+            raise CallStopped("The run was stopped before the next call.", "%pge resume goes on from here.")
+        if isinstance(self.model, Replay):
+            return self._settle(None, request, self.model.reply(request))
+        number = self._reserve(request)
+        try:
+            reply = self.model.reply(request, listen=listen, stop=stop)
+        except CallBroken as error:
+            self._append(self._broken(number, request, error))
+            raise
+        except ModelFailed as error:
+            self._append(Refused(n=number, key=request.key, why=self.redact.text(error.fact), at=now()))
+            raise
+        return self._settle(number, request, reply)
+
+    def _reserve(self, request: Request) -> int:
+        bound = Bound.of(request, self.prices)
+        with self._lock, self._log.exclusive():
+            self._read_on()
+            self.limits.check(self._ledger.spent, bound)
+            number = self._ledger.last + 1
+            self._append(
+                Reserved(
+                    n=number, key=request.key, model=request.model, tokens=bound.tokens, dollars=bound.dollars, at=now()
+                )
+            )
+        return number
+
+    def _broken(self, number: int, request: Request, error: CallBroken) -> Broken:
+        bound = most_of(request, error.usage, self.prices)
+        return Broken(
+            n=number,
+            key=request.key,
+            why=self.redact.text(error.fact),
+            usage=error.usage,
+            tokens=bound.tokens,
+            dollars=bound.dollars,
+            at=now(),
+        )
+
+    def _settle(self, number: int | None, request: Request, reply: Reply) -> Reply:
+        """Log the reply, redacted, before anybody parses it."""
+        content = tuple(dict(block) for block in self.redact.json(plain_blocks(reply)))
+        billed = reply.dollars if reply.source in NOT_COUNTED else self.prices.cost(request.model, reply.usage)
+        reply = replace(reply, content=content, id=request.key, dollars=billed)
+        with self._lock, self._log.exclusive():
+            self._read_on()
+            self._append(
+                Settled(
+                    n=self._ledger.last + 1 if number is None else number,
+                    key=request.key,
+                    role=request.about.role,
+                    address=request.about.address,
+                    sample=request.sample,
+                    request=self.redact.json(request.sent()),
+                    content=content,
+                    stop_reason=reply.stop_reason,
+                    usage=reply.usage,
+                    dollars=billed,
+                    seconds=reply.seconds,
+                    source=reply.source,
+                    at=now(),
+                )
+            )
+        return reply
+
+    def _settled(self, key: str) -> Settled:
+        line = self._log.at(self._ledger.settled[key])
+        assert isinstance(line, Settled)  # noqa: S101 - the index holds nothing else
+        return line
+
+    # Observations
+
+    def observe(
+        self, about: About, method: str, args: Json, tree_hash: str, look: Callable[[], Json]
+    ) -> tuple[Json, bool]:
+        """What ``look()`` sees, logged; from the log, and True, where this was seen before.
+
+        The same means: the same address, method and arguments, on a tree of the same hash.
+        """
+        key = observation_key(about, method, args, tree_hash)
+        with self._lock:
+            span = self._ledger.observed.get(key)
+        if span is not None:
+            line = self._log.at(span)
+            assert isinstance(line, Observed)  # noqa: S101 - the index holds nothing else
+            return plain(line.seen), True
+        met, seen = self.model.seen(key) if isinstance(self.model, Replay) else (False, None)
+        seen = self.redact.json(plain(seen if met else look()))
+        self._append(
+            Observed(
+                key=key,
+                address=about.address,
+                method=method,
+                args=self.redact.json(args),
+                tree=tree_hash,
+                seen=seen,
+                at=now(),
+            )
+        )
+        return seen, met
+
+    # What is in the file
+
+    def calls(self) -> tuple[Call, ...]:
+        """The settled calls in the order in which they were settled."""
+        with self._lock:
+            self._read_on()
+            return tuple(self._ledger.calls)
+
+    def unfinished(self) -> tuple[Unfinished, ...]:
+        """The calls that were reserved and neither settled nor refused."""
+        with self._lock:
+            self._read_on()
+            return tuple(self._ledger.open.values())
+
+    def spent(self) -> Spent:
+        """What the calls in the file have used, unfinished ones in full."""
+        with self._lock:
+            self._read_on()
+            return self._ledger.spent
+
+    @property
+    def header(self) -> Mapping[str, Json]:
+        """The header of the file's first line; of a file that has none yet, the one that it will get."""
+        header = self._ledger.header
+        return self._header if header is None else {name: plain(item) for name, item in header.items()}
+
+    @property
+    def torn(self) -> tuple[Path, ...]:
+        """Files to which a torn last line was moved aside."""
+        return tuple(self._log.torn)
+
+    def _read_on(self) -> None:
+        for span, line in self._log.new_lines():
+            self._ledger.add(span, line)
+
+    def _append(self, line: Line) -> None:
+        with self._lock, self._log.exclusive():
+            self._read_on()
+            if self._ledger.header is None:
+                self._add(Opening(format=FORMAT, header=self.redact.json(self._header)))
+            self._add(line)
+
+    def _add(self, line: Line) -> None:
+        self._ledger.add(self._log.append(line), line)
+
+
+def call_of(request: Request, reply: Reply) -> Call:
+    """The citation of a call, for the record that rests on it."""
+    return Call(
+        id=reply.id or request.key,
+        role=request.about.role,
+        model=request.model,
+        usage=reply.usage,
+        dollars=reply.dollars,
+        stop_reason=reply.stop_reason,
+        seconds=reply.seconds,
+        source=reply.source,
+    )
+
+
+def most_of(request: Request, usage: Usage | None, prices: Prices) -> Bound:
+    """The most that a broken call can have used: its input as far as it was told, and all the output it was allowed."""
+    bound = Bound.of(request, prices)
+    if usage is None:
+        return bound
+    whole = replace(usage, output_tokens=max(usage.output_tokens, request.max_tokens))
+    return Bound(tokens=min(bound.tokens, whole.total), dollars=prices.cost(request.model, whole))
+
+
+def observation_key(about: About, method: str, args: Json, tree_hash: str) -> str:
+    """What an observation is called by."""
+    digest = hashlib.sha256(compact([method, args, tree_hash]).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{about.address}!{method}:{digest[:16]}"
+
+
+def plain_blocks(reply: Reply) -> tuple[dict[str, Json], ...]:
+    """The blocks of a reply as JSON."""
+    return tuple({str(name): plain(item) for name, item in block.items()} for block in reply.content)
+
+
+def now() -> str:
+    """The time, in UTC, as it is logged."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
