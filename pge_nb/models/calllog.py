@@ -6,6 +6,7 @@ refused or broken), told apart by ``n``; and observations. `docs/call-log.md` ha
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -238,15 +239,17 @@ def parsed(data: bytes) -> Line:
 
 def line_bytes(line: Line) -> bytes:
     """The line as it stands in the file."""
-    fields = encode(line)
-    assert isinstance(fields, dict)  # noqa: S101 - a dataclass is an object
+    fields = {field.name: plain(getattr(line, field.name)) for field in dataclasses.fields(line)}
     text = json.dumps({"line": KIND_OF[type(line)], **fields}, ensure_ascii=False, separators=(",", ":"))
     # A lone surrogate has no UTF-8; as an escape it is lossless, and legal JSON.
     return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n"
 
 
 def plain(value: object) -> Json:
-    """The value as JSON, whatever came: numbers that JSON lacks become text, since what was billed must be logged."""
+    """The value as JSON, names in the order in which they came.
+
+    Whatever it is: numbers that JSON lacks become text, since what was billed must be logged.
+    """
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -255,7 +258,7 @@ def plain(value: object) -> Json:
         return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
-    return str(value)
+    return encode(value) if dataclasses.is_dataclass(value) else str(value)
 
 
 def write_whole(descriptor: int, data: bytes) -> None:

@@ -37,14 +37,14 @@ def open_model(name: str, *, key: str | None = None) -> Model:
     if not name:
         raise BadInput("The name of the model is empty.", "%pge model practice is one that needs no key.")
     if is_practice(name):
-        from .practice import Practice  # noqa: PLC0415 - brings the bank with it, which a run with Claude does not need
+        from .practice import Practice
 
         return Practice(name)
     if name.startswith(RECORDING):
-        from .replay import Replay  # noqa: PLC0415 - as above
+        from .replay import Replay
 
         return Replay(Path(name.removeprefix(RECORDING)).expanduser())
-    from .claude import Claude  # noqa: PLC0415 - as above
+    from .claude import Claude
 
     return Claude(key=key)
 
@@ -53,7 +53,7 @@ def sent_name(name: str, role: str) -> str:
     """What stands in `Request.model` for this choice: for a recording, the model that was recorded for the role."""
     if not name.startswith(RECORDING):
         return name
-    from .replay import Replay  # noqa: PLC0415 - as above
+    from .replay import Replay
 
     models = Replay(Path(name.removeprefix(RECORDING)).expanduser()).models
     if role not in models:
