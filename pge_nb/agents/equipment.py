@@ -1,0 +1,126 @@
+"""What a role works with, and the one way in which it asks a model: once, and once more to repair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from ..config import HarnessConfig
+from ..errors import BadInput
+from ..models import Listen, Model, Reply, Request, Stop
+from ..models.recording import Recording, call_of
+from ..payloads import Json
+from ..records import Call, Role
+from ..reviews import Review
+from ..workspace import Objects
+from .replies import Unusable
+
+T = TypeVar("T")
+REPAIR_SHOWN = 4_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipment:
+    """The recorded model, the object store, the review methods, and who listens or may stop a call."""
+
+    model: Recording
+    objects: Objects
+    reviews: Mapping[str, Review]
+    listen: Listen | None = None
+    stop: Stop | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked(Generic[T]):
+    """What came of asking: ``value`` is None when neither the reply nor its repair could be used.
+
+    ``reasons`` holds why, in order; ``calls`` every call made, ``text`` the last reply's raw text.
+    """
+
+    value: T | None
+    reasons: tuple[str, ...]
+    calls: tuple[Call, ...]
+    text: str
+
+
+class Agent:
+    """What the three roles share: equipment, or the means to open one when a role is used by itself.
+
+    ``config`` and ``model`` matter to `run` alone: the harness hands the equipment in.
+    """
+
+    def __init__(
+        self,
+        equipment: Equipment | None = None,
+        *,
+        config: HarnessConfig | None = None,
+        model: Model | None = None,
+    ) -> None:
+        self._equipment = equipment
+        self.config = config
+        self.model = model
+
+    @property
+    def equipment(self) -> Equipment:
+        """The equipment; ``BadInput`` for a role that was given none and is not running."""
+        if self._equipment is None:
+            raise BadInput(
+                f"This {type(self).__name__} has no equipment.",
+                "Call its run(), or hand it the one that equip() gives.",
+            )
+        return self._equipment
+
+
+def ask(
+    equipment: Equipment,
+    request: Request,
+    read: Callable[[Reply], T],
+    repaired: Callable[[Reply], T] | None = None,
+) -> Asked[T]:
+    """Ask, and where ``read`` finds the reply unusable ask once more with the reason; ``repaired`` reads that second reply."""
+    calls: list[Call] = []
+    reasons: list[str] = []
+    reply = equipment.model.reply(request, listen=equipment.listen, stop=equipment.stop)
+    calls.append(call_of(request, reply))
+    try:
+        return Asked(value=read(reply), reasons=(), calls=tuple(calls), text=reply.text)
+    except Unusable as error:
+        reasons.append(_reason(error, reply))
+    again = repair(request, reply, reasons[0])
+    second = equipment.model.reply(again, listen=equipment.listen, stop=equipment.stop)
+    calls.append(call_of(again, second))
+    try:
+        value: T | None = (repaired or read)(second)
+    except Unusable as error:
+        reasons.append(_reason(error, second))
+        value = None
+    return Asked(value=value, reasons=tuple(reasons), calls=tuple(calls), text=second.text)
+
+
+def repair(request: Request, reply: Reply, reason: str) -> Request:
+    """The one repair request: what was asked, what came, and why it could not be used."""
+    # A service refuses an empty turn, and a weak model repeats a long one.
+    came = reply.text.strip()[:REPAIR_SHOWN] or "(an empty reply)"
+    said = f"Your reply could not be used: {reason}.\nReply again, whole, in exactly the shape that was asked for."
+    messages = (*request.messages, {"role": "assistant", "content": came}, {"role": "user", "content": said})
+    return replace(request, messages=messages, about=replace(request.about, turn=request.about.turn + 1))
+
+
+def _reason(error: Unusable, reply: Reply) -> str:
+    return f"{error} (it reached the limit on its length)" if reply.cut else str(error)
+
+
+def model_of(settings: Mapping[str, Json], role: Role) -> str:
+    """The model that a role uses."""
+    models = settings["models"]
+    if not isinstance(models, dict):
+        raise TypeError("the setting models is no table of roles")
+    return str(models[role])
+
+
+def effort_of(settings: Mapping[str, Json], role: Role) -> str | None:
+    """The effort that a role's calls ask for; None: the model's own default."""
+    efforts = settings.get("effort")
+    effort = efforts.get(role) if isinstance(efforts, dict) else None
+    return str(effort) if effort is not None else None

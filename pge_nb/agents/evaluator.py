@@ -1,0 +1,300 @@
+"""The evaluator: answers a proposal, and judges an attempt by evidence that the harness itself produced."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import BadInput
+from ..models import About, Reply, Request
+from ..payloads import Json, compact, decode, encode
+from ..phases import Phase, due, number
+from ..prompts import fill, source
+from ..records import (
+    Attempt,
+    Body,
+    Call,
+    Check,
+    EvaluationReport,
+    FileRef,
+    Proposal,
+    Record,
+    Response,
+    StepContract,
+    attempt_hash,
+)
+from ..reviews import Outcome
+from ..run import Run
+from ..sandbox import ISOLATION
+from ..verdict import JUDGE, Claim, grade, overall, verdict_of
+from ..workspace import EvidenceBook, laid, layered
+from .equipment import Agent, ask, effort_of, model_of
+from .generator import base_tree
+from .judging import Docket, difference, faulty, laid_before, merged, read_claims, told
+from .replies import Unusable, json_alone
+from .terms import Terms, method_lines, read_terms, shown
+
+
+class Evaluator(Agent):
+    """Responds to proposals and evaluates attempts."""
+
+    def brief(self, run: Run, phase: Phase) -> str:
+        """All that the evaluator is told beside its system prompt. For an attempt: contract, criteria, evidence, diff."""
+        return str(self.request(run, phase).messages[0]["content"])
+
+    def request(self, run: Run, phase: Phase) -> Request:
+        """The call that this phase begins with; for an evaluation the reviews are looked at first, from the log if known."""
+        return self._response_request(run, phase) if phase.name == "respond" else self._judge_request(run, phase)
+
+    def records(self, run: Run, phase: Phase) -> tuple[Record, ...]:
+        """Carry out the phase; its record, not appended."""
+        return (self._respond(run, phase) if phase.name == "respond" else self._evaluate(run, phase),)
+
+    # The contract
+
+    def _response_request(self, run: Run, phase: Phase) -> Request:
+        settings = run.settings
+        step = run.step(phase.step or 0)
+        proposal = _proposal(run, step.number)
+        parts = [
+            f"Step {step.number}: {step.description}",
+            *(f"- {sentence}" for sentence in step.success),
+            f"Proposed deliverables: {', '.join(proposal.deliverables)}",
+            f"Proposed checks:\n{shown(proposal.checks)}",
+            f"Their args:\n{compact({check.id: dict(check.args) for check in proposal.checks if check.args})}",
+        ]
+        return Request(
+            model=model_of(settings, "evaluator"),
+            effort=effort_of(settings, "evaluator"),
+            system=fill("respond", methods=method_lines(self.equipment.reviews)),
+            messages=({"role": "user", "content": "\n".join(parts)},),
+            max_tokens=int(number(settings, "max_tokens")),
+            about=About(role="evaluator", phase="respond", step=step.number, round=phase.round, task=run.task.practice),
+        )
+
+    def _respond(self, run: Run, phase: Phase) -> Record:
+        """An answer that cannot be read, even after its repair, is no agreement."""
+        started = time.monotonic()
+        asked = ask(
+            self.equipment,
+            self._response_request(run, phase),
+            lambda reply: self._answer(reply, strict=True),
+            lambda reply: self._answer(reply, strict=False),
+        )
+        agreed, reason, terms = asked.value or (False, "the answer could not be read, so it is no agreement", None)
+        response = Response(
+            agreed=agreed,
+            reason=reason,
+            deliverables=terms.deliverables if terms else None,
+            checks=terms.checks if terms else None,
+            notes=(*(f"sent back: {why}" for why in asked.reasons), *(terms.notes if terms else ())),
+            calls=asked.calls,
+            seconds=time.monotonic() - started,
+        )
+        return Record(payload=response, by="evaluator", step=phase.step, round=phase.round)
+
+    def _answer(self, reply: Reply, *, strict: bool) -> tuple[bool, str, Terms | None]:
+        value = json_alone(reply.text)
+        reason = value.get("reason")
+        reason = reason if isinstance(reason, str) else ""
+        if value.get("agreed") is True:
+            return True, reason, None
+        if value.get("agreed") is not False:
+            raise Unusable('"agreed" is neither true nor false')
+        return False, reason, read_terms(value, self.equipment.reviews, strict=strict)
+
+    # The attempt
+
+    def _look(self, run: Run, phase: Phase) -> Looked:
+        """Carry out the reviews of the contract's checks, each in a throwaway tree of its own; issue the evidence."""
+        step, attempt = phase.step or 0, phase.attempt or 0
+        contract = run.contract(step)
+        made = run.attempts(step)[attempt]
+        if contract is None:
+            raise BadInput(f"Step {step} has no contract.", f"%pge contract {step}")
+        files = layered(base_tree(run, step), made.files)
+        book = EvidenceBook(self.equipment.objects)
+        claims: list[Claim] = []
+        for check in contract.checks:
+            if check.method == JUDGE or check.method not in self.equipment.reviews:
+                continue
+            outcome, replayed = self._review(run, phase, check, files)
+            evidence = book.issue(
+                method=check.method,
+                on=check.id,
+                says=outcome.says,
+                text=outcome.saw,
+                strength=outcome.strength,
+                replayed=replayed,
+            )
+            if outcome.met is not None:
+                claims.append(Claim(on=check.id, by=check.method, met=outcome.met, evidence=(evidence.id,)))
+        for file in made.files:
+            text = self.equipment.objects.get(file.sha256).decode("utf-8", "replace")
+            book.issue(method="artifact", on=file.path, says=f"opened {file.path}", text=text)
+        undecided = tuple(check for check in contract.checks if check.id not in {claim.on for claim in claims})
+        docket = Docket(
+            checks=undecided,
+            criteria=run.plan.criteria if run.plan else (),
+            evidence=book.issued,
+            texts=book.texts,
+        )
+        return Looked(contract=contract, made=made, claims=tuple(claims), docket=docket)
+
+    def _review(self, run: Run, phase: Phase, check: Check, files: tuple[FileRef, ...]) -> tuple[Outcome, bool]:
+        review = self.equipment.reviews[check.method]
+
+        def look() -> Json:
+            with laid(files, self.equipment.objects) as tree:
+                return encode(review.look(check, tree))
+
+        about = self._about(run, phase)
+        args: Mapping[str, Json] = {"check": check.id, "says": check.says, "args": dict(check.args)}
+        saw, replayed = self.equipment.model.observe(about, check.method, args, attempt_hash(files), look)
+        return decode(Outcome, saw), replayed
+
+    def _about(self, run: Run, phase: Phase, docket: Docket | None = None) -> About:
+        made = run.attempts(phase.step or 0)[phase.attempt or 0]
+        return About(
+            role="evaluator",
+            phase="evaluate",
+            step=phase.step,
+            attempt=phase.attempt,
+            purpose=phase.purpose,
+            round=phase.round,
+            task=run.task.practice,
+            attempt_hash=made.hash,
+            checks=tuple(check.id for check in docket.checks) if docket else (),
+            criteria=tuple(criterion.name for criterion in docket.criteria) if docket else (),
+            evidence=tuple(f"{evidence.id}:{evidence.on}" for evidence in docket.evidence) if docket else (),
+        )
+
+    def _judge_request(self, run: Run, phase: Phase, looked: Looked | None = None) -> Request:
+        settings = run.settings
+        looked = looked or self._look(run, phase)
+        earlier = run.attempts(phase.step or 0).get((phase.attempt or 0) - 1)
+        diff = difference(earlier, looked.made, self.equipment.objects)
+        return Request(
+            model=model_of(settings, "evaluator"),
+            effort=effort_of(settings, "evaluator"),
+            system=fill("evaluator"),
+            messages=({"role": "user", "content": laid_before(looked.docket, looked.contract.checks, diff)},),
+            max_tokens=int(number(settings, "max_tokens")),
+            about=self._about(run, phase, looked.docket),
+            nonce=secrets.token_hex(8),
+        )
+
+    def _evaluate(self, run: Run, phase: Phase) -> Record:
+        started = time.monotonic()
+        looked = self._look(run, phase)
+        judged = self._judge(run, phase, looked) if looked.docket.ids else Judged()
+        criteria = looked.docket.criteria
+        findings = grade(looked.contract.checks, criteria, (*looked.claims, *judged.claims), looked.docket.texts)
+        report = EvaluationReport(
+            rater=rater_id(model_of(run.settings, "evaluator")),
+            attempt_hash=looked.made.hash,
+            verdict=verdict_of(findings),
+            overall=overall(findings, criteria),
+            findings=findings,
+            evidence=looked.docket.evidence,
+            isolation=ISOLATION if looked.ran else "",
+            unusable=judged.unusable,
+            notes=judged.notes,
+            calls=judged.calls,
+            seconds=time.monotonic() - started,
+        )
+        return Record(
+            payload=report,
+            by="evaluator",
+            step=phase.step,
+            attempt=phase.attempt,
+            purpose=phase.purpose,
+            round=phase.round,
+        )
+
+    def _judge(self, run: Run, phase: Phase, looked: Looked) -> Judged:
+        """One judge call over the criteria and the checks that the reviews left undecided; one repair of what is faulty."""
+        request = self._judge_request(run, phase, looked)
+        docket = looked.docket
+        first: list[Claim] = []
+        found: dict[str, str] = {}
+
+        def read(reply: Reply) -> list[Claim]:
+            first.extend(read_claims(reply.text, docket))
+            found.update(faulty(first, docket))
+            if found:
+                raise Unusable(told(found))
+            return first
+
+        def repaired(reply: Reply) -> list[Claim]:
+            again = read_claims(reply.text, docket)
+            return merged(first, again, found) if found else again
+
+        asked = ask(self.equipment, request, read, repaired)
+        claims = asked.value if asked.value is not None else first
+        unusable = asked.value is None or bool(faulty(claims, docket))
+        return Judged(
+            claims=tuple(claims),
+            unusable=self.equipment.objects.body(asked.text) if unusable else None,
+            notes=tuple(f"sent back: {reason}" for reason in asked.reasons),
+            calls=asked.calls,
+        )
+
+    def run(self, shared_state_path: Path | str, step: int | None = None) -> EvaluationReport:
+        """Carry out the evaluation that is due and append it. ``BadInput`` when another phase is due first."""
+        from .opening import opened
+
+        with opened(shared_state_path, config=self.config, model=self.model) as (state, equipment):
+            run = state.read()
+            phases = [p for p in due(run) if p.name == "evaluate" and step in (None, p.step)]
+            if not phases:
+                raise BadInput(
+                    "No attempt waits for an evaluation.", f"Due now: {', '.join(map(str, due(run))) or 'nothing'}."
+                )
+            (record,) = Evaluator(equipment).records(run, phases[0])
+            state.append(record)
+            if not isinstance(record.payload, EvaluationReport):
+                raise TypeError("an evaluation makes an evaluation report")
+            return record.payload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What the reviews of one evaluation gave: claims on the checks they decided, and the docket for the judge."""
+
+    contract: StepContract
+    made: Attempt
+    claims: tuple[Claim, ...]
+    docket: Docket
+
+    @property
+    def ran(self) -> bool:
+        """Whether generated code was run."""
+        return any(evidence.method not in {"artifact", "file"} for evidence in self.docket.evidence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What the judge call gave."""
+
+    claims: tuple[Claim, ...] = ()
+    unusable: Body | None = None
+    notes: tuple[str, ...] = ()
+    calls: tuple[Call, ...] = ()
+
+
+def rater_id(model: str, *, examples: str = "", mode: str = "fresh") -> str:
+    """The id of a judge: a hash of model, prompt, examples and mode. Another of any of them is another rater."""
+    told_by = compact({"model": model, "prompt": source("evaluator"), "examples": examples, "mode": mode})
+    return f"r-{hashlib.sha256(told_by.encode()).hexdigest()[:10]}"
+
+
+def _proposal(run: Run, step: int) -> Proposal:
+    payload = run.of("proposal", step)[-1].payload
+    if not isinstance(payload, Proposal):
+        raise TypeError("a proposal section holds a proposal")
+    return payload

@@ -1,0 +1,354 @@
+"""The generator: proposes a step's contract, and carries the step out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..decisions import best_attempt, standing_scores
+from ..errors import BadInput
+from ..models import About, Reply, Request
+from ..phases import Phase, due, number, standing
+from ..prompts import fill
+from ..records import (
+    Approach,
+    Attempt,
+    EvaluationReport,
+    FileRef,
+    Proposal,
+    Record,
+    Refusal,
+    Response,
+    Step,
+    attempt_hash,
+)
+from ..run import Run
+from ..workspace import MAX_FILE_BYTES, layered, refused
+from .equipment import Agent, Asked, Equipment, ask, effort_of, model_of
+from .replies import Files, Unusable, files_in, json_somewhere
+from .terms import Terms, method_lines, read_terms, shown
+
+FILES_BUDGET = 24_000
+"""Characters of dependencies' files that a brief shows; what is cut is marked."""
+OWN_BUDGET = 60_000
+SCORES_SHOWN = 5
+ATTEMPTS_SHOWN = 20
+
+
+class Generator(Agent):
+    """Proposes contracts and makes attempts."""
+
+    def request(self, run: Run, phase: Phase) -> Request:
+        """The call that this phase begins with."""
+        settings = run.settings
+        proposing = phase.name == "propose"
+        system = fill("propose", methods=method_lines(self.equipment.reviews)) if proposing else fill("generator")
+        return Request(
+            model=model_of(settings, "generator"),
+            effort=effort_of(settings, "generator"),
+            system=system,
+            messages=({"role": "user", "content": self.brief(run, phase)},),
+            max_tokens=int(number(settings, "max_tokens")),
+            about=self._about(run, phase),
+        )
+
+    def _about(self, run: Run, phase: Phase) -> About:
+        step, attempt = phase.step, phase.attempt
+        where = About(
+            role="generator",
+            phase=phase.name,
+            step=step,
+            attempt=attempt,
+            round=phase.round,
+            task=run.task.practice,
+        )
+        if phase.name == "propose" or step is None or attempt is None:
+            return where
+        way = approach(run, step, attempt)
+        report = run.evaluation(step, way.base) if way.base else None
+        return About(
+            role="generator",
+            phase=phase.name,
+            step=step,
+            attempt=attempt,
+            round=phase.round,
+            task=run.task.practice,
+            approach=way.name,
+            base_hash=run.attempts(step)[way.base].hash if way.base else None,
+            failed=tuple(f.on for f in report.findings if f.verdict != "pass") if report else (),
+        )
+
+    # What it is told
+
+    def brief(self, run: Run, phase: Phase) -> str:
+        """All that the generator is told beside its system prompt; from the file and the artifacts alone."""
+        step = run.step(_number(phase.step))
+        parts = [_heading(run, step), self._dependencies(run, step)]
+        if phase.name == "propose":
+            parts.append(_objections(run, step.number))
+        else:
+            parts += [
+                self._contract(run, step.number),
+                self._course(run, step.number, _number(phase.attempt)),
+                self._as_it_is(run, step.number, _number(phase.attempt)),
+            ]
+        return "\n\n".join(part for part in parts if part)
+
+    def _contract(self, run: Run, step: int) -> str:
+        contract = run.contract(step)
+        if contract is None:
+            return ""
+        files = ", ".join(contract.deliverables)
+        criteria = "\n".join(f"- {c.name}: {c.description}" for c in (run.plan.criteria if run.plan else ()))
+        told = f"The contract of step {step}. Deliverables: {files}\nChecks:\n{shown(contract.checks)}"
+        return f"{told}\nThe work is also scored on:\n{criteria}" if criteria else told
+
+    def _dependencies(self, run: Run, step: Step) -> str:
+        files = [file for needed in step.depends_on for file in outputs(run, needed)]
+        return self._files("Files of the steps that this one builds on", files, FILES_BUDGET)
+
+    def _course(self, run: Run, step: int, attempt: int) -> str:
+        """How the attempts went: the last findings, the scores of the last five and the best, a line for each of the last 20."""
+        if attempt == 1:
+            return ""
+        way = approach(run, step, attempt)
+        report = run.evaluation(step, attempt - 1)
+        lines = [f"This is attempt {attempt}: {way.name}. {way.why}."]
+        if report:
+            lines += [f"What was found in attempt {attempt - 1}:", *self._findings(report)]
+        scores = [f"attempt {n}: {_score(score)}" for n, score in standing_scores(run, step)]
+        best = best_attempt(run, step)
+        lines.append(f"Overall scores: {', '.join(scores[-SCORES_SHOWN:])}; the best is attempt {best}.")
+        tried = list(run.attempts(step).items())[-ATTEMPTS_SHOWN:]
+        lines += [
+            f"- attempt {n} ({one.approach}): {one.log.text.strip().split(chr(10), 1)[0][:160]}" for n, one in tried
+        ]
+        return "\n".join(lines + _hint(run, step))
+
+    def _findings(self, report: EvaluationReport) -> list[str]:
+        texts = {evidence.id: self.equipment.objects.whole(evidence.body) for evidence in report.evidence}
+        lines: list[str] = []
+        for finding in report.findings:
+            score = "" if finding.score is None else f" ({finding.score:g} of 10)"
+            lines.append(f"- {finding.on}: {finding.verdict}{score}: {finding.why}. {finding.says}".rstrip())
+            if finding.verdict == "fail" and finding.by != "judge":
+                lines += [f"  {texts.get(name, '')[:1_500]}" for name in finding.evidence]
+        return lines
+
+    def _as_it_is(self, run: Run, step: int, attempt: int) -> str:
+        """The best attempt's deliverables for a refinement; else what already stands at the deliverables' paths."""
+        contract = run.contract(step)
+        way = approach(run, step, attempt)
+        wanted = set(contract.deliverables) if contract else set()
+        if way.base is not None:
+            files = run.attempts(step)[way.base].files
+            return self._files(f"The files of attempt {way.base}, to be refined", files, OWN_BUDGET)
+        if way.name == "pivot":
+            return ""
+        there = [file for file in base_tree(run, step) if file.path in wanted]
+        return self._files("These files are there already; keep what they hold", there, OWN_BUDGET)
+
+    def _files(self, title: str, files: Sequence[FileRef], budget: int) -> str:
+        if not files:
+            return ""
+        parts = [f"{title}:"]
+        for file in files:
+            text = self.equipment.objects.get(file.sha256).decode("utf-8", "replace")
+            if len(text) > budget:
+                text = f"{text[:budget]}\n[cut: {len(text) - budget} more characters]"
+            budget = max(0, budget - len(text))
+            fence = "`" * max(3, _longest_run(text) + 1)
+            parts.append(f"{fence} {file.path}\n{text.rstrip()}\n{fence}")
+        return "\n".join(parts)
+
+    # What it does
+
+    def records(self, run: Run, phase: Phase) -> tuple[Record, ...]:
+        """Carry out the phase; its record, not appended."""
+        if phase.name == "propose":
+            return (self._propose(run, phase),)
+        return (self._generate(run, phase),)
+
+    def _propose(self, run: Run, phase: Phase) -> Record:
+        started = time.monotonic()
+        asked = ask_terms(self.equipment, self.request(run, phase))
+        terms = asked.value or _of_step(run, run.step(_number(phase.step)))
+        proposal = Proposal(
+            deliverables=terms.deliverables,
+            checks=terms.checks,
+            notes=(*(f"sent back: {reason}" for reason in asked.reasons), *terms.notes),
+            calls=asked.calls,
+            seconds=time.monotonic() - started,
+        )
+        return Record(payload=proposal, by="generator", step=phase.step, round=phase.round)
+
+    def _generate(self, run: Run, phase: Phase) -> Record:
+        started = time.monotonic()
+        step, attempt = _number(phase.step), _number(phase.attempt)
+        contract = run.contract(step)
+        deliverables = contract.deliverables if contract else ()
+        asked = ask(
+            self.equipment,
+            self.request(run, phase),
+            lambda reply: _some_files(reply, deliverables),
+            lambda reply: files_in(reply.text, deliverables),
+        )
+        given = asked.value or Files(files={}, prose=asked.text)
+        way = approach(run, step, attempt)
+        base = run.attempts(step)[way.base].files if way.base is not None else ()
+        written, refusals = self._written(given, deliverables)
+        files = layered(base, written)
+        made = Attempt(
+            approach=way.name,
+            why=way.why,
+            base=way.base,
+            files=files,
+            hash=attempt_hash(files),
+            log=self.equipment.objects.body(given.prose),
+            missing=tuple(path for path in deliverables if not any(file.path == path for file in files)),
+            refused=refusals,
+            notes=(*(f"sent back: {reason}" for reason in asked.reasons), *given.faults),
+            calls=asked.calls,
+            seconds=time.monotonic() - started,
+        )
+        return Record(payload=made, by="generator", step=step, attempt=attempt)
+
+    def _written(self, given: Files, deliverables: tuple[str, ...]) -> tuple[list[FileRef], tuple[Refusal, ...]]:
+        written: list[FileRef] = []
+        refusals: list[Refusal] = []
+        for path, text in given.files.items():
+            content = text.encode("utf-8", "backslashreplace")
+            if path not in deliverables:
+                refusals.append(
+                    Refusal(path=path[:200], reason=refused(path) or "it is no deliverable of the contract")
+                )
+            elif len(content) > MAX_FILE_BYTES:
+                refusals.append(Refusal(path=path, reason=f"it is larger than {MAX_FILE_BYTES // 10**6} MB"))
+            else:
+                written.append(self.equipment.objects.file(path, content))
+        return written, tuple(refusals)
+
+    def run(self, shared_state_path: Path | str, step: int | None = None) -> Path:
+        """Carry out the generator's phase that is due and append it; the state file's path.
+
+        ``BadInput`` when another phase is due first.
+        """
+        from .opening import opened
+
+        with opened(shared_state_path, config=self.config, model=self.model) as (state, equipment):
+            run = state.read()
+            phases = [p for p in due(run) if p.role == "generator" and step in (None, p.step)]
+            if not phases:
+                raise BadInput(
+                    "Nothing is due for the generator.", f"Due now: {', '.join(map(str, due(run))) or 'nothing'}."
+                )
+            state.append(*Generator(equipment).records(run, phases[0]))
+            return Path(shared_state_path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How an attempt is made: first, a refinement of the best attempt, or a pivot; and why."""
+
+    name: Approach
+    why: str
+    base: int | None = None
+
+
+def approach(run: Run, step: int, attempt: int) -> Way:
+    """How this attempt is to be made, from the decision before it."""
+    if attempt == 1:
+        return Way(name="first", why="nothing has been tried yet")
+    decision = run.decision(step)
+    why = decision.reason if decision else ""
+    if standing(run, step, attempt - 1) == "pivot":
+        return Way(name="pivot", why=why)
+    return Way(name="refine", why=why, base=best_attempt(run, step))
+
+
+def outputs(run: Run, step: int) -> tuple[FileRef, ...]:
+    """The deliverables that stand for a step; empty while none do."""
+    accepted = run.accepted(step)
+    return run.attempts(step)[accepted].files if accepted is not None else ()
+
+
+def base_tree(run: Run, step: int) -> tuple[FileRef, ...]:
+    """What an attempt starts from: the working directory as the task found it, and the accepted outputs of the steps before."""
+    before = [outputs(run, earlier.number) for earlier in run.steps if earlier.number < step]
+    return layered(run.task.files, *before)
+
+
+def ask_terms(equipment: Equipment, request: Request) -> Asked[Terms]:
+    """Ask for the terms of a contract; what cannot be used is sent back once, then mended where it can be."""
+    return ask(
+        equipment,
+        request,
+        lambda reply: read_terms(json_somewhere(reply.text), equipment.reviews, strict=True),
+        lambda reply: read_terms(json_somewhere(reply.text), equipment.reviews, strict=False),
+    )
+
+
+def _of_step(run: Run, step: Step) -> Terms:
+    """The terms where the generator gave none: the plan's deliverables, the step's success criteria for the judge."""
+    plan = run.plan
+    value = {
+        "deliverables": list(plan.deliverables if plan and plan.deliverables else (f"step_{step.number}.md",)),
+        "checks": list(step.success or (step.description,)),
+    }
+    terms = read_terms(value, {}, strict=False)
+    note = "no usable proposal was given; the plan's deliverables and the step's success criteria stand in"
+    return Terms(deliverables=terms.deliverables, checks=terms.checks, notes=(note, *terms.notes))
+
+
+def _some_files(reply: Reply, deliverables: tuple[str, ...]) -> Files:
+    given = files_in(reply.text, deliverables)
+    if given.faults:
+        raise Unusable(f"{given.faults[0]}; write every file whole")
+    if not any(path in deliverables for path in given.files):
+        raise Unusable(f"there is no fenced block that names one of the deliverables: {', '.join(deliverables)}")
+    return given
+
+
+def _heading(run: Run, step: Step) -> str:
+    plan = run.plan
+    lines = [f"Plan: {plan.title}", f"Scope: {plan.scope}"] if plan else []
+    done = sum(run.accepted(other.number) is not None for other in run.steps)
+    lines.append(f"Step {step.number} of {len(run.steps)} ({done} done): {step.description}")
+    lines += [f"- {sentence}" for sentence in step.success]
+    return "\n".join(lines)
+
+
+def _objections(run: Run, step: int) -> str:
+    responses = run.of("response", step)
+    payload = responses[-1].payload if responses else None
+    if not isinstance(payload, Response):
+        return "Propose the contract of this step."
+    lines = [f"The evaluator did not agree to your last proposal: {payload.reason}"]
+    if payload.checks:
+        lines.append(f"Its version:\n{shown(payload.checks)}")
+    return "\n".join([*lines, "Propose the contract again."])
+
+
+def _hint(run: Run, step: int) -> list[str]:
+    answer = run.answer(step)
+    return [f"A hint from the person: {answer.text}"] if answer and answer.text else []
+
+
+def _score(score: float | None) -> str:
+    return "not measured" if score is None else f"{score:.1f}"
+
+
+def _longest_run(text: str) -> int:
+    longest = current = 0
+    for char in text:
+        current = current + 1 if char == "`" else 0
+        longest = max(longest, current)
+    return longest
+
+
+def _number(value: int | None) -> int:
+    if value is None:
+        raise ValueError("this phase needs a step and an attempt")
+    return value

@@ -1,0 +1,139 @@
+"""The judge call of an evaluation: how the artifacts are laid before the judge, and how its reply becomes claims."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..models import NONCE
+from ..payloads import Json
+from ..records import Attempt, Check, Criterion, Evidence, FileRef
+from ..verdict import JUDGE, Claim, faults, usable_score
+from ..workspace import Objects
+from .replies import Unusable, json_alone
+
+ARTIFACT_BUDGET = 60_000
+DIFF_BUDGET = 8_000
+LOOKALIKE = re.compile(r"<(/?)(artifact|evidence)\b", re.IGNORECASE)
+MAX_SAYS = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Docket:
+    """What one judge call is about: the checks left undecided, the criteria, and the evidence that was issued."""
+
+    checks: tuple[Check, ...]
+    criteria: tuple[Criterion, ...]
+    evidence: tuple[Evidence, ...]
+    texts: Mapping[str, str]
+
+    @property
+    def ids(self) -> list[str]:
+        """Everything that the judge must give a finding on."""
+        return [check.id for check in self.checks] + [criterion.name for criterion in self.criteria]
+
+
+def neutral(text: str) -> str:
+    """Text of an artifact with everything that looks like the marks around it made harmless."""
+    return LOOKALIKE.sub(r"<\1_\2", text).replace(NONCE, NONCE.replace("-", "_"))
+
+
+def laid_before(docket: Docket, every_check: Sequence[Check], diff: str) -> str:
+    """The brief of the judge: contract, criteria, evidence between marks that carry the evaluation's nonce."""
+    decided = [check for check in every_check if check not in docket.checks]
+    parts = ["The checks that you decide:", *_listed(docket.checks)]
+    if decided:
+        parts += ["These were looked at by the harness; their outcomes are evidence below:", *_listed(decided)]
+    if docket.criteria:
+        parts += ["The criteria that you score:", *(f"- {c.name}: {c.description}" for c in docket.criteria)]
+    for evidence in docket.evidence:
+        tag = "artifact" if evidence.method == "artifact" else "evidence"
+        text = neutral(_cut(docket.texts[evidence.id], ARTIFACT_BUDGET)).rstrip()
+        about = f'path="{evidence.on}"' if tag == "artifact" else f'of="{evidence.on}"'
+        parts.append(f'<{tag} id="{evidence.id}" {about} mark="{NONCE}">\n{text}\n</{tag} mark="{NONCE}">')
+    if diff:
+        parts.append(
+            f'What changed since the last attempt:\n<diff mark="{NONCE}">\n{neutral(diff)}\n</diff mark="{NONCE}">'
+        )
+    parts.append(f"Give a finding on each of: {', '.join(docket.ids)}.")
+    return "\n\n".join(parts)
+
+
+def _listed(checks: Sequence[Check]) -> list[str]:
+    return [f"- {check.id}: {check.says}" for check in checks] or ["- (none)"]
+
+
+def _cut(text: str, budget: int) -> str:
+    return text if len(text) <= budget else f"{text[:budget]}\n[cut: {len(text) - budget} more characters]"
+
+
+def difference(old: Attempt | None, new: Attempt, objects: Objects) -> str:
+    """A unified diff of the deliverables of two attempts, cut to a budget; empty where there is no earlier one."""
+    if old is None:
+        return ""
+    before, after = _texts(old.files, objects), _texts(new.files, objects)
+    lines: list[str] = []
+    for path in sorted(before.keys() | after.keys()):
+        left, right = before.get(path, "").split("\n"), after.get(path, "").split("\n")
+        lines += difflib.unified_diff(left, right, f"before/{path}", f"after/{path}", lineterm="")
+    return _cut("\n".join(lines), DIFF_BUDGET)
+
+
+def _texts(files: Sequence[FileRef], objects: Objects) -> dict[str, str]:
+    return {file.path: objects.get(file.sha256).decode("utf-8", "replace") for file in files}
+
+
+def read_claims(text: str, docket: Docket) -> list[Claim]:
+    """The judge's claims on what it was asked about. ``Unusable`` where the reply is no JSON with a list of findings."""
+    listed = json_alone(text).get("findings")
+    if not isinstance(listed, list):
+        raise Unusable('there is no list "findings"')
+    names = {name.casefold(): name for name in docket.ids}
+    scored = {criterion.name for criterion in docket.criteria}
+    claims: list[Claim] = []
+    for item in listed:
+        on = names.get(str(item.get("on")).strip().casefold()) if isinstance(item, dict) else None
+        if on is not None and isinstance(item, dict):
+            claims.append(_claim(item, on, scored=on in scored))
+    return claims
+
+
+def _claim(item: Mapping[str, Json], on: str, *, scored: bool) -> Claim:
+    cited = item.get("evidence")
+    cited = [cited] if isinstance(cited, str) else cited
+    said = item.get("says")
+    quote = item.get("quote")
+    claim = Claim(
+        on=on,
+        by=JUDGE,
+        evidence=tuple(str(name).strip() for name in cited) if isinstance(cited, list) else (),
+        quote=quote if isinstance(quote, str) else "",
+        says=said[:MAX_SAYS] if isinstance(said, str) else "",
+    )
+    if scored:
+        score = usable_score(item.get("score"))
+        fault = "" if score is not None else f"the score {item.get('score')!r:.40} is no number from 0 to 10"
+        return replace(claim, score=score, fault=fault)
+    word = item.get("verdict")
+    word = word.strip().lower() if isinstance(word, str) else word
+    fault = "" if word in ("pass", "fail") else f"the verdict {word!r:.40} is neither pass nor fail"
+    return replace(claim, met=None if fault else word == "pass", fault=fault)
+
+
+def faulty(claims: Sequence[Claim], docket: Docket) -> dict[str, str]:
+    """What a repair request must ask for again: id -> why."""
+    return faults([c.id for c in docket.checks], [c.name for c in docket.criteria], claims, docket.texts)
+
+
+def told(found: Mapping[str, str]) -> str:
+    """The faults as a repair request says them."""
+    return "; ".join(f"{on}: {why}" for on, why in found.items())
+
+
+def merged(first: Sequence[Claim], second: Sequence[Claim], found: Mapping[str, str]) -> list[Claim]:
+    """The claims after a repair: what was faulty is taken from the second reply where it says it, the rest stands."""
+    again = {claim.on for claim in second}
+    kept = [claim for claim in first if claim.on not in found or claim.on not in again]
+    return kept + [claim for claim in second if claim.on in found]

@@ -1,0 +1,140 @@
+"""Opening a task: its state file, its frozen settings, and the equipment that they ask for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from .. import bank
+from ..config import HarnessConfig, identity, limits_in, uses_practice
+from ..errors import BadInput, ModelFailed
+from ..models import Listen, Model, Stop
+from ..models.choose import ByName
+from ..models.limits import Prices
+from ..models.recording import Recording
+from ..models.replay import Replay
+from ..payloads import Json
+from ..records import Record, Task
+from ..redaction import Redactor
+from ..reviews import shipped
+from ..run import Run
+from ..sandbox import ISOLATION
+from ..state import StateFile
+from ..workspace import Objects, snapshot
+from .equipment import Equipment
+
+CALLS = Path(".pge", "calls.jsonl")
+BY_ROLE = "models"
+
+
+def open_state(path: Path | str) -> StateFile:
+    """The state file at ``path``, with secrets kept out of what is written."""
+    return StateFile(Path(path).absolute(), redact=Redactor().text)
+
+
+def begin(state: StateFile, prompt: str, config: HarnessConfig) -> Run:
+    """The run of this task: opened again where the file holds it, else begun with a task section.
+
+    ``BadInput`` where the file holds another task: another prompt, or other settings that change the outcome.
+    """
+    prompt = prompt.strip()
+    if not prompt:
+        raise BadInput("The prompt is empty.", "Say in 1 to 4 sentences what is to be made.")
+    run = state.read()
+    settings = config.settings()
+    name = identity(prompt, settings)
+    if run.of("task"):
+        if run.task.run != name:
+            raise _another(run, prompt, settings)
+        return run
+    config.limits.check_models(models_in(settings), Prices.load())
+    task = Task(
+        prompt=prompt,
+        run=name,
+        settings=settings,
+        files=snapshot(config.work, Objects(state.root)),
+        practice=_practice(prompt, settings),
+        isolation=ISOLATION,
+    )
+    state.append(Record(payload=task, by="person"))
+    return state.read()
+
+
+def models_in(settings: Mapping[str, Json]) -> list[str]:
+    """The models of the three roles."""
+    models = settings.get(BY_ROLE)
+    return [str(name) for name in models.values()] if isinstance(models, dict) else []
+
+
+def _practice(prompt: str, settings: Mapping[str, Json]) -> str | None:
+    """The practice task that the prompt is; the practice model cannot do any other, and says so before anything is begun."""
+    task = bank.match(prompt)
+    if task is not None:
+        return task.name
+    if uses_practice(settings):
+        nearest = bank.nearest(prompt)
+        raise ModelFailed(
+            "The practice model only plays the tasks of its bank, and this prompt is none of them.",
+            f"%pge run --practice {nearest.name} is the nearest; for prompts of your own set a key with %pge key.",
+        )
+    return None
+
+
+def _another(run: Run, prompt: str, settings: Mapping[str, Json]) -> BadInput:
+    if run.task.prompt != prompt:
+        fact = f"This place already holds another task: {run.task.prompt[:80]!r}."
+    else:
+        was = run.task.settings
+        changed = [name for name, value in settings.items() if was.get(name) != value and name != "prompts"]
+        fact = f"This task was begun with other settings ({', '.join(changed)})."
+    return BadInput(
+        fact, "%pge new moves it whole to earlier/ and makes room; %%pge run NAME gives a task a place of its own."
+    )
+
+
+def equip(
+    run: Run,
+    root: Path,
+    *,
+    model: Model | None = None,
+    config: HarnessConfig | None = None,
+    listen: Listen | None = None,
+    stop: Stop | None = None,
+) -> Equipment:
+    """The equipment for a run, from its frozen settings. ``model`` stands in for every role's model."""
+    settings = run.settings
+    recorded = settings.get("recording")
+    if model is None:
+        model = Replay(Path(str(recorded).partition(":")[2]).expanduser()) if recorded else ByName()
+    seconds = settings.get("review_seconds")
+    own = config.review_methods if config else {}
+    return Equipment(
+        model=Recording(
+            root / CALLS,
+            model,
+            limits=limits_in(settings),
+            header={"run": run.task.run, "prompt": run.task.prompt, "settings": dict(run.task.settings)},
+        ),
+        objects=Objects(root),
+        reviews={**shipped(seconds=float(seconds) if isinstance(seconds, int | float) else 30.0), **own},
+        listen=listen,
+        stop=stop,
+    )
+
+
+@contextlib.contextmanager
+def opened(
+    shared_state_path: Path | str,
+    *,
+    prompt: str | None = None,
+    config: HarnessConfig | None = None,
+    model: Model | None = None,
+) -> Iterator[tuple[StateFile, Equipment]]:
+    """The state file, locked for running, and the equipment of its run; begun with ``prompt`` where that is given."""
+    state = open_state(shared_state_path)
+    with state.running():
+        if prompt is not None:
+            begin(state, prompt, config or HarnessConfig(shared_state_path=os.fspath(shared_state_path)))
+        yield state, equip(state.read(), state.root, model=model, config=config)

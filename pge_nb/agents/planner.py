@@ -1,0 +1,193 @@
+"""The planner: a short prompt becomes scope, deliverables, steps and criteria, at the strategic level."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from ..models import About, Reply, Request
+from ..payloads import Json
+from ..phases import Phase, number
+from ..prompts import fill
+from ..records import Criterion, Plan, Record, Step, Weight
+from ..run import Run
+from ..workspace import refused
+from .equipment import Agent, ask, effort_of, model_of
+from .replies import Unusable, json_somewhere
+
+MAX_CRITERIA = 8
+MAX_NAME = 80
+CHECK_ID = re.compile(r"c\d+", re.IGNORECASE)
+
+
+class Planner(Agent):
+    """Makes the plan of a run."""
+
+    def brief(self, run: Run) -> str:
+        """All that the planner is told beside its system prompt: the person's prompt and the files that are there."""
+        there = "\n".join(f"- {file.path} ({file.size} bytes)" for file in run.task.files[:100])
+        files = f"\n\nFiles in the working directory:\n{there}" if there else ""
+        return f"The prompt:\n{run.task.prompt}{files}"
+
+    def request(self, run: Run, phase: Phase) -> Request:
+        """The call that this phase begins with."""
+        settings = run.settings
+        return Request(
+            model=model_of(settings, "planner"),
+            effort=effort_of(settings, "planner"),
+            system=fill("planner", max_steps=str(int(number(settings, "max_steps")))),
+            messages=({"role": "user", "content": self.brief(run)},),
+            max_tokens=int(number(settings, "max_tokens")),
+            about=About(role="planner", phase="plan", round=phase.round, task=run.task.practice),
+        )
+
+    def records(self, run: Run, phase: Phase) -> tuple[Record, ...]:
+        """Carry out the phase; the plan, not appended.
+
+        A plan that cannot be read, or is longer than ``max_steps``, is sent back once; after that it is cut, or where
+        nothing can be read, made of the prompt alone: one step. Both are told in its notes.
+        """
+        started = time.monotonic()
+        limit = int(number(run.settings, "max_steps"))
+        criteria = default_criteria(run.settings)
+
+        def strict(reply: Reply) -> Plan:
+            plan = read_plan(json_somewhere(reply.text), criteria)
+            if len(plan.steps) > limit:
+                raise Unusable(f"the plan has {len(plan.steps)} steps, and at most {limit} are allowed")
+            return plan
+
+        def mild(reply: Reply) -> Plan:
+            return cut_to(read_plan(json_somewhere(reply.text), criteria), limit)
+
+        asked = ask(self.equipment, self.request(run, phase), strict, mild)
+        back = tuple(f"sent back: {reason}" for reason in asked.reasons)
+        plan = asked.value or _of_prompt(run.task.prompt, criteria)
+        plan = replace(plan, notes=back + plan.notes, calls=asked.calls, seconds=time.monotonic() - started)
+        return (Record(payload=plan, by="planner"),)
+
+    def run(self, prompt: str, shared_state_path: Path | str) -> None:
+        """Plan ``prompt`` and append the plan to the state file, with the task first where the file is new."""
+        from .opening import opened
+
+        with opened(shared_state_path, prompt=prompt, config=self.config, model=self.model) as (state, equipment):
+            run = state.read()
+            phase = Phase(name="plan", round=len(run.of("plan")) + 1)
+            state.append(*Planner(equipment).records(run, phase))
+
+
+def default_criteria(settings: object) -> tuple[Criterion, ...]:
+    """The criteria for a plan that names none: one for each of the default thresholds."""
+    thresholds = settings.get("default_thresholds") if hasattr(settings, "get") else None
+    if not isinstance(thresholds, dict):
+        return ()
+    return tuple(
+        Criterion(name=name, description=f"{name} of the work", threshold=float(threshold))
+        for name, threshold in thresholds.items()
+        if isinstance(threshold, int | float)
+    )
+
+
+def read_plan(value: dict[str, Json], criteria: tuple[Criterion, ...]) -> Plan:
+    """The plan in a reply's JSON; ``criteria`` stand in where it names none, and notes tell what was mended."""
+    notes: list[str] = []
+    listed = value.get("steps")
+    if not isinstance(listed, list) or not listed:
+        raise Unusable("the plan has no steps")
+    steps = tuple(_step(item, number, notes) for number, item in enumerate(listed, 1))
+    found = _criteria(value.get("criteria"), notes)
+    if not found and criteria:
+        notes.append("the plan named no criteria; the default ones stand")
+    deliverables = tuple(path for path in _texts(value.get("deliverables")) if refused(path) is None)
+    return Plan(
+        title=_text(value.get("title")) or _text(steps[0].description),
+        scope=_text(value.get("scope")),
+        deliverables=deliverables,
+        steps=steps,
+        criteria=found or criteria,
+        notes=tuple(notes),
+    )
+
+
+def cut_to(plan: Plan, limit: int) -> Plan:
+    """The plan with its first ``limit`` steps, the cut told."""
+    if len(plan.steps) <= limit:
+        return plan
+    cut = plan.steps[limit:]
+    told = f"cut to {limit} steps; left out: " + "; ".join(f"{step.number}. {step.description[:80]}" for step in cut)
+    return replace(plan, steps=plan.steps[:limit], notes=(*plan.notes, told))
+
+
+def _step(item: Json, number: int, notes: list[str]) -> Step:
+    if isinstance(item, str):
+        item = {"description": item}
+    if not isinstance(item, dict):
+        raise Unusable(f"step {number} is neither an object nor a sentence")
+    description = _text(item.get("description", item.get("title")))
+    if not description:
+        raise Unusable(f"step {number} has no description")
+    listed = item.get("depends_on")
+    needs: list[int] = []
+    for need in listed if isinstance(listed, list) else []:
+        if isinstance(need, int) and not isinstance(need, bool) and 0 < need < number:
+            needs.append(need)
+        else:
+            notes.append(f"step {number} cannot depend on {need!r:.40}, which is no earlier step; left out")
+    return Step(
+        number=number,
+        description=description,
+        skill_type=_text(item.get("skill_type")) or "general",
+        task_type=_text(item.get("task_type")) or "general",
+        depends_on=tuple(sorted(set(needs))),
+        success=tuple(_texts(item.get("success"))),
+    )
+
+
+def _criteria(value: Json, notes: list[str]) -> tuple[Criterion, ...]:
+    found: dict[str, Criterion] = {}
+    for item in value if isinstance(value, list) else []:
+        name = _text(item.get("name"))[:MAX_NAME] if isinstance(item, dict) else ""
+        if not isinstance(item, dict) or not name or name in found:
+            continue
+        if CHECK_ID.fullmatch(name):
+            # Findings name checks and criteria alike.
+            name = f"criterion {name}"
+        weight: Weight = "standard"
+        given = item.get("weight", "standard")
+        if given in ("high", "standard", "low"):
+            weight = given
+        else:
+            notes.append(f"the weight {given!r:.40} of {name!r:.40} is not high, standard or low; standard stands")
+        threshold = item.get("threshold", 7)
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 10:
+            notes.append(f"the threshold {threshold!r:.40} of {name!r:.40} is no number from 0 to 10; 7 stands")
+            threshold = 7
+        found[name] = Criterion(
+            name=name, description=_text(item.get("description")), weight=weight, threshold=float(threshold)
+        )
+    if len(found) > MAX_CRITERIA:
+        notes.append(f"{len(found) - MAX_CRITERIA} criteria above {MAX_CRITERIA} were left out")
+    return tuple(found.values())[:MAX_CRITERIA]
+
+
+def _of_prompt(prompt: str, criteria: tuple[Criterion, ...]) -> Plan:
+    note = "the planner gave no usable plan; the prompt itself is the only step"
+    return Plan(
+        title=prompt.strip().split("\n", 1)[0][:80],
+        scope=prompt,
+        steps=(Step(number=1, description=prompt),),
+        criteria=criteria,
+        notes=(note,),
+    )
+
+
+def _text(value: Json) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _texts(value: Json) -> list[str]:
+    if isinstance(value, str):
+        value = [value]
+    return [item.strip() for item in value if isinstance(item, str) and item.strip()] if isinstance(value, list) else []

@@ -1,0 +1,177 @@
+"""The settings of a run. Those that change its outcome are frozen in the task section and make its identity."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Literal, get_args
+
+from .errors import BadInput
+from .models.choose import RECORDING, default_model, is_practice
+from .models.limits import Limits
+from .models.replay import Replay
+from .payloads import Json, compact, encode
+from .prompts import hashes
+from .records import Role
+from .reviews import Review
+from .state import FILE_NAME
+
+OnExhausted = Literal["keep", "ask", "advance"]
+IDENTITY = (
+    "models",
+    "effort",
+    "default_thresholds",
+    "max_steps",
+    "max_tokens",
+    "on_exhausted",
+    "degrade_floor",
+    "noise",
+    "review_methods",
+    "review_seconds",
+)
+"""The settings that change what a run comes to. Retries, rounds and limits may be raised by an amendment."""
+LIMITS = ("max_retries_per_step", "max_contract_rounds", "max_calls", "max_tokens_total", "max_dollars")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HarnessConfig:
+    """What a run may do and how. Every default works.
+
+    ``model`` is used by every role that ``models`` does not name; None: chosen by the environment (a key or a base URL ->
+    Claude, else the practice model). ``effort`` is passed on to models that take it. ``max_retries_per_step=2`` allows three
+    attempts. ``working_directory`` is relative to the state file's directory. ``default_thresholds`` (criterion -> least
+    score) stand in for a plan that names no criteria. ``on_exhausted``: the first that applies when the retries are used
+    up. ``degrade_floor``: the least that the weakest score of a kept attempt must reach. ``noise``: a change of score within
+    it is no trend. ``max_tokens``: the output of one call. ``max_dollars=None`` is 5 for models with a price. Limits are for
+    the whole run, over all resumes. ``review_seconds`` limits each command of a review; ``review_methods`` adds the user's own.
+    """
+
+    model: str | None = None
+    models: Mapping[Role, str] = field(default_factory=dict)
+    effort: Mapping[Role, str] | str | None = None
+    max_steps: int = 8
+    max_retries_per_step: int = 2
+    max_contract_rounds: int = 3
+    working_directory: Path | str = "work"
+    shared_state_path: Path | str = FILE_NAME
+    default_thresholds: Mapping[str, float] = field(default_factory=dict)
+    on_exhausted: tuple[OnExhausted, ...] = ("keep", "ask")
+    degrade_floor: float = 5.0
+    noise: float = 0.5
+    max_tokens: int = 8_192
+    max_calls: int | None = None
+    max_tokens_total: int | None = None
+    max_dollars: float | None = None
+    review_seconds: float = 30.0
+    review_methods: Mapping[str, Review] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _whole("max_steps", self.max_steps, least=1)
+        _whole("max_retries_per_step", self.max_retries_per_step, least=0)
+        _whole("max_contract_rounds", self.max_contract_rounds, least=1)
+        _whole("max_tokens", self.max_tokens, least=16)
+        _between("degrade_floor", self.degrade_floor, 0, 10)
+        _between("noise", self.noise, 0, 10)
+        _between("review_seconds", self.review_seconds, 0.1, 3_600)
+        for name, threshold in self.default_thresholds.items():
+            _between(f"the threshold of {name}", threshold, 0, 10)
+        _among("on_exhausted", self.on_exhausted, get_args(OnExhausted))
+        _among("models", self.models, get_args(Role))
+        self.limits  # noqa: B018 - says what is wrong with a limit
+
+    @property
+    def limits(self) -> Limits:
+        """The limits on calls, tokens and dollars."""
+        return Limits(max_calls=self.max_calls, max_tokens_total=self.max_tokens_total, max_dollars=self.max_dollars)
+
+    @property
+    def state_path(self) -> Path:
+        """The state file, absolute."""
+        return Path(self.shared_state_path).absolute()
+
+    @property
+    def work(self) -> Path:
+        """The working directory, absolute. ``BadInput`` if it would hold the state file."""
+        directory = self.state_path.parent / self.working_directory
+        if self.state_path.resolve().is_relative_to(directory.resolve()):
+            raise BadInput(
+                f"The working directory {self.working_directory} would hold the state file.",
+                "Give a directory beside or below it, as in working_directory='work'.",
+            )
+        return directory
+
+    def settings(self) -> dict[str, Json]:
+        """The settings as the task section freezes them, with the models' names resolved.
+
+        A recording brings its own: models and settings are those of the run that was recorded.
+        """
+        settings: dict[str, Json] = {
+            "models": {role: self._model(role) for role in get_args(Role)},
+            "effort": self._efforts(),
+            "working_directory": os.path.relpath(self.work, self.state_path.parent).replace(os.sep, "/"),
+            "review_methods": sorted(self.review_methods),
+            "prompts": dict(hashes()),
+        }
+        taken = {"model", "models", "effort", "shared_state_path", "working_directory", "review_methods"}
+        for item in fields(self):
+            if item.name not in taken:
+                settings[item.name] = encode(getattr(self, item.name))
+        if self.model and self.model.startswith(RECORDING):
+            settings |= self._recorded(self.model)
+        return dict(sorted(settings.items()))
+
+    def _model(self, role: Role) -> str:
+        return (self.models.get(role) or self.model or default_model(os.environ)).strip()
+
+    def _efforts(self) -> Json:
+        if self.effort is None or isinstance(self.effort, str):
+            return None if self.effort is None else dict.fromkeys(get_args(Role), self.effort)
+        return dict(sorted(self.effort.items()))
+
+    def _recorded(self, model: str) -> dict[str, Json]:
+        header = Replay(Path(model.removeprefix(RECORDING)).expanduser()).header
+        recorded = header.get("settings")
+        if not isinstance(recorded, dict):
+            raise BadInput(f"{model} does not say with which settings it was made.", "Use a calls.jsonl of a run.")
+        return {name: value for name, value in recorded.items() if name != "working_directory"} | {"recording": model}
+
+
+def identity(prompt: str, settings: Mapping[str, Json]) -> str:
+    """The run id: the first 16 hex of the sha256 of the prompt and the settings that change the outcome."""
+    made_of = {"prompt": prompt, **{name: settings.get(name) for name in IDENTITY}}
+    return hashlib.sha256(compact(made_of).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def uses_practice(settings: Mapping[str, Json]) -> bool:
+    """Whether any role is played by the practice model."""
+    models = settings.get("models")
+    return isinstance(models, dict) and any(is_practice(str(name)) for name in models.values())
+
+
+def limits_in(settings: Mapping[str, Json]) -> Limits:
+    """The limits that stand in a run's settings, amendments applied."""
+    values = {name: settings.get(name) for name in ("max_calls", "max_tokens_total", "max_dollars")}
+    return Limits(**values)  # type: ignore[arg-type]
+
+
+def _whole(name: str, value: object, *, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise BadInput(f"{name} is {value!r}.", f"Give a whole number of at least {least}.")
+
+
+def _between(name: str, value: object, least: float, most: float) -> None:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not (math.isfinite(value) and least <= value <= most)
+    ):
+        raise BadInput(f"{name} is {value!r}.", f"Give a number from {least:g} to {most:g}.")
+
+
+def _among(name: str, given: Iterable[str], known: tuple[str, ...]) -> None:
+    if unknown := set(given) - set(known):
+        raise BadInput(f"{name} names {min(unknown)!r}.", f"There are {', '.join(known)}.")

@@ -1,0 +1,157 @@
+"""The decision after an evaluation: a pure function of the state file, with its reason in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .payloads import Json
+from .phases import fresh_answer, number
+from .records import Answer, Decision, EvaluationReport, Question
+from .run import Run
+from .verdict import share_met, trend, weakest
+
+FLAT_BEFORE_PIVOT = 2
+
+
+def best_attempt(run: Run, step: int) -> int | None:
+    """The attempt with the highest overall score, then the most checks met, then the earliest; None without any."""
+    attempts = run.attempts(step)
+    if not attempts:
+        return None
+    reports = run.evaluations(step)
+
+    def standing(attempt: int) -> tuple[float, float, int]:
+        report = reports.get(attempt)
+        if report is None:
+            return (-1.0, -1.0, -attempt)
+        share = share_met(report.findings)
+        # Not measured orders below every score, and is never stored as one.
+        return (-1.0 if report.overall is None else report.overall, -1.0 if share is None else share, -attempt)
+
+    return max(attempts, key=standing)
+
+
+def decide(run: Run, step: int, attempt: int) -> tuple[Decision, Question | None]:
+    """What follows from the last evaluation of an attempt, or from a person's answer; a question where one is asked."""
+    if answer := fresh_answer(run, step, attempt):
+        return _answered(run, step, attempt, answer), None
+    report = run.evaluation(step, attempt)
+    if report is None:
+        raise ValueError(f"attempt {step}.{attempt} has not been evaluated")
+    if report.verdict == "pass":
+        reason = "every check and every threshold holds"
+        return Decision(action="accept", attempt=attempt, reason=reason, numbers=_numbers(run, step, attempt)), None
+    if report.verdict == "unmeasured":
+        return _ask(run, step, attempt, f"attempt {attempt} could not be measured, {_times(run, step, attempt)}")
+    if attempt < 1 + number(run.settings, "max_retries_per_step"):
+        return _again(run, step, attempt), None
+    return _exhausted(run, step, attempt)
+
+
+def _again(run: Run, step: int, attempt: int) -> Decision:
+    """Refine while the trajectory rises or has been flat only once; pivot when it was flat or falling twice."""
+    scores = _since_pivot(run, step)
+    noise = number(run.settings, "noise")
+    flat = 0
+    for index in range(len(scores) - 1, 0, -1):
+        if trend(scores[index], max(scores[:index]), noise) == "rising":
+            break
+        flat += 1
+    numbers = _numbers(run, step, attempt) | {"noise": noise, "flat_or_falling": flat}
+    if flat >= FLAT_BEFORE_PIVOT:
+        reason = f"the score was flat or falling {flat} times, changes within {noise:g} counted as flat"
+        return Decision(action="pivot", reason=reason, numbers=numbers)
+    if len(scores) < 2:
+        reason = "there is no trajectory yet"
+    elif flat:
+        reason = f"the score was flat or falling once, within {noise:g} counted as flat"
+    else:
+        reason = f"the score rises by more than {noise:g}"
+    return Decision(action="refine", reason=reason, numbers=numbers)
+
+
+def _since_pivot(run: Run, step: int) -> list[float]:
+    """The overall scores of the attempts since the last pivot; attempts without one are left out."""
+    scores: list[float] = []
+    reports = run.evaluations(step)
+    for attempt, tried in run.attempts(step).items():
+        if tried.approach == "pivot":
+            scores = []
+        report = reports.get(attempt)
+        if report is not None and report.overall is not None:
+            scores.append(report.overall)
+    return scores
+
+
+def _exhausted(run: Run, step: int, attempt: int) -> tuple[Decision, Question | None]:
+    """The first of ``on_exhausted`` that applies; a step for which none does is given up."""
+    ways = run.settings["on_exhausted"]
+    spent = f"all {attempt} attempts failed"
+    for way in ways if isinstance(ways, list) else []:
+        if way == "keep" and (kept := _keep(run, step, spent)):
+            return kept, None
+        if way == "advance":
+            best = best_attempt(run, step)
+            return Decision(
+                action="advance",
+                attempt=best,
+                reason=f"{spent}; the run goes on with attempt {best}, which did not pass",
+                numbers=_numbers(run, step, best),
+            ), None
+        if way == "ask":
+            return _ask(run, step, attempt, spent)
+    reason = f"{spent}, and no way to go on applies"
+    return Decision(action="stop", reason=reason, numbers=_numbers(run, step, attempt)), None
+
+
+def _keep(run: Run, step: int, spent: str) -> Decision | None:
+    best = best_attempt(run, step)
+    report = run.evaluation(step, best) if best is not None else None
+    least = weakest(report.findings) if report is not None else None
+    floor = number(run.settings, "degrade_floor")
+    if least is None or least < floor:
+        return None
+    reason = f"{spent}; the best, attempt {best}, is kept: its weakest score {least:g} reaches the floor {floor:g}"
+    return Decision(action="keep", attempt=best, reason=reason, numbers=_numbers(run, step, best) | {"floor": floor})
+
+
+def _ask(run: Run, step: int, attempt: int, why: str) -> tuple[Decision, Question]:
+    question = Question(text=f"Step {step}: {why}. What now?", choices=("retry", "keep", "advance", "stop"))
+    return Decision(action="ask", reason=why, numbers=_numbers(run, step, attempt)), question
+
+
+def _answered(run: Run, step: int, attempt: int, answer: Answer) -> Decision:
+    best = best_attempt(run, step)
+    said = f"a person answered {answer.choice!r}"
+    if answer.choice == "retry":
+        return Decision(action="refine", reason=said, numbers=_numbers(run, step, attempt))
+    if answer.choice == "stop":
+        return Decision(action="stop", reason=said, numbers=_numbers(run, step, attempt))
+    return Decision(
+        action=answer.choice, attempt=best, reason=f"{said}: attempt {best}", numbers=_numbers(run, step, best)
+    )
+
+
+def _numbers(run: Run, step: int, attempt: int | None) -> dict[str, Json]:
+    report = run.evaluation(step, attempt) if attempt is not None else None
+    return {
+        "attempts": len(run.attempts(step)),
+        "attempts_allowed": int(1 + number(run.settings, "max_retries_per_step")),
+        "overall": _known(report, report.overall if report else None),
+        "weakest": _known(report, weakest(report.findings) if report else None),
+    }
+
+
+def _known(report: EvaluationReport | None, value: float | None) -> Json:
+    return None if report is None or value is None else round(value, 4)
+
+
+def _times(run: Run, step: int, attempt: int) -> str:
+    count = len(run.of("evaluation", step, attempt, "gate"))
+    return "once" if count == 1 else f"{count} times"
+
+
+def standing_scores(run: Run, step: int) -> Sequence[tuple[int, float | None]]:
+    """(attempt, overall score) of a step, in order; None where it was not measured."""
+    reports = run.evaluations(step)
+    return [(attempt, reports[attempt].overall if attempt in reports else None) for attempt in run.attempts(step)]

@@ -1,0 +1,129 @@
+"""Which phases are due: a pure function of the state file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from .payloads import Json
+from .records import Answer, Decision, Purpose, Role, Section
+from .run import Run
+
+PhaseName = Literal["plan", "propose", "respond", "settle", "generate", "evaluate", "decide"]
+ROLE_OF: Mapping[str, Role] = {
+    "plan": "planner",
+    "propose": "generator",
+    "respond": "evaluator",
+    "generate": "generator",
+    "evaluate": "evaluator",
+}
+GATE_EVALUATIONS = 3
+"""An evaluation that measured nothing is made again, at most twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """One thing to be done next. ``round`` is that of the record that it will make."""
+
+    name: PhaseName
+    step: int | None = None
+    attempt: int | None = None
+    round: int = 1
+
+    @property
+    def role(self) -> Role | None:
+        """Whose phase it is; None: the harness's own."""
+        return ROLE_OF.get(self.name)
+
+    @property
+    def purpose(self) -> Purpose | None:
+        """What an evaluation is for."""
+        return "gate" if self.name == "evaluate" else None
+
+    def __str__(self) -> str:
+        where = "" if self.step is None else f" {self.step}" if self.attempt is None else f" {self.step}.{self.attempt}"
+        return f"{self.name}{where}"
+
+
+def due(run: Run) -> tuple[Phase, ...]:
+    """The phases that can be carried out now; empty when the run has ended or waits for a person.
+
+    Steps go one after another: the first that is not done, whose needs are met, and that asks nothing.
+    """
+    if run.plan is None:
+        return (Phase(name="plan", round=len(run.of("plan")) + 1),) if run.of("task") else ()
+    for step in run.steps:
+        if run.state(step.number) in {"waiting", "negotiating", "working"} and all(
+            run.accepted(needed) is not None for needed in step.depends_on
+        ):
+            return (_next(run, step.number),)
+    return ()
+
+
+def _next(run: Run, step: int) -> Phase:
+    if run.contract(step) is None:
+        return _negotiation(run, step)
+    attempts = run.attempts(step)
+    if not attempts:
+        return Phase(name="generate", step=step, attempt=1)
+    attempt = max(attempts)
+    evaluations = run.of("evaluation", step, attempt, "gate")
+    decision = standing(run, step, attempt)
+    if decision in {"refine", "pivot"}:
+        return Phase(name="generate", step=step, attempt=attempt + 1)
+    if not evaluations or (_unmeasured(evaluations) and len(evaluations) < _allowed(run, step, attempt)):
+        return Phase(name="evaluate", step=step, attempt=attempt, round=len(evaluations) + 1)
+    return Phase(name="decide", step=step, attempt=attempt, round=len(run.of("decision", step, attempt)) + 1)
+
+
+def _negotiation(run: Run, step: int) -> Phase:
+    proposals, responses = run.of("proposal", step), run.of("response", step)
+    if len(proposals) > len(responses):
+        return Phase(name="respond", step=step, round=len(proposals))
+    if responses:
+        agreed = getattr(responses[-1].payload, "agreed", False)
+        if agreed or len(responses) >= number(run.settings, "max_contract_rounds"):
+            return Phase(name="settle", step=step)
+    return Phase(name="propose", step=step, round=len(proposals) + 1)
+
+
+def standing(run: Run, step: int, attempt: int) -> str | None:
+    """The action of the last decision on an attempt, while nothing newer (an evaluation, an answer) overtakes it."""
+    decisions = run.of("decision", step, attempt)
+    if not decisions:
+        return None
+    newer = [*run.of("evaluation", step, attempt, "gate"), *run.of("answer", step)]
+    if any(section.seq > decisions[-1].seq for section in newer):
+        return None
+    payload = decisions[-1].payload
+    return payload.action if isinstance(payload, Decision) else None
+
+
+def fresh_answer(run: Run, step: int, attempt: int) -> Answer | None:
+    """A person's answer to what was asked about this attempt, that nothing has followed yet."""
+    answers, decisions = run.of("answer", step), run.of("decision", step, attempt)
+    evaluations = run.of("evaluation", step, attempt, "gate")
+    if not answers or not decisions or any(s.seq > answers[-1].seq for s in (*decisions, *evaluations)):
+        return None
+    payload = answers[-1].payload
+    return payload if isinstance(payload, Answer) else None
+
+
+def _allowed(run: Run, step: int, attempt: int) -> int:
+    """How often an attempt may be evaluated at the gate: once more for each time a person said to try again."""
+    first = run.of("attempt", step, attempt)[0].seq
+    again = [s for s in run.of("answer", step) if s.seq > first and getattr(s.payload, "choice", "") == "retry"]
+    return GATE_EVALUATIONS + len(again)
+
+
+def _unmeasured(evaluations: list[Section]) -> bool:
+    return getattr(evaluations[-1].payload, "verdict", "") == "unmeasured"
+
+
+def number(settings: Mapping[str, Json], name: str) -> float:
+    """A numeric setting."""
+    value = settings[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"the setting {name} is {value!r}, not a number")
+    return value

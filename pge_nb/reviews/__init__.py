@@ -1,0 +1,68 @@
+"""How an evaluator looks at an attempt: one small class for each review method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from ..payloads import Misfit, decode
+from ..records import Check
+from ..workspace import Tree
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a look at one check found. ``met`` None: it could not be decided, so the judge decides.
+
+    ``says`` is what was looked at, ``saw`` what was there (the evidence's text), ``strength`` how easily the generator could
+    have made it up: "strong", or "weak" with the reason.
+    """
+
+    met: bool | None
+    says: str
+    saw: str
+    strength: str = "strong"
+
+
+class Review(Protocol):
+    """A review method. ``Args`` is a frozen dataclass, the form of the check's ``args``; ``help`` tells a model its use."""
+
+    name: ClassVar[str]
+    help: ClassVar[str]
+    Args: ClassVar[type[Any]]
+
+    def look(self, check: Check, tree: Tree) -> Outcome:
+        """Look at a throwaway copy of the tree. Never raises for what the tree holds: that is an outcome."""
+        ...
+
+    def vet(self, check: Check) -> str | None:
+        """Why the check's args cannot be used; None where they can."""
+        ...
+
+
+def args_of(cls: type[A], check: Check) -> A:
+    """The check's args as the method's `Args`; ``Misfit`` where they do not fit."""
+    return decode(cls, dict(check.args), "args")
+
+
+def misfit(cls: type[Any], check: Check) -> str | None:
+    """Why the check's args do not fit ``cls``; None where they do."""
+    try:
+        args_of(cls, check)
+    except Misfit as error:
+        return str(error)
+    return None
+
+
+def shipped(*, seconds: float) -> Mapping[str, Review]:
+    """The review methods that come with the package, by name. ``seconds`` limits each command."""
+    # Imported here since each of them builds on this module.
+    from .command import Command
+    from .file import File
+    from .oracle import OracleReview
+
+    methods: tuple[Review, ...] = (OracleReview(seconds), Command(seconds), File())
+    return {method.name: method for method in methods}

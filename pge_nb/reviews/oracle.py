@@ -1,0 +1,152 @@
+"""`oracle`: inputs are sent to a function of the artifact, in a child process; the values that come out are compared here.
+
+The child is told the inputs and never the wanted values, so nothing that it runs can know what would pass.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ..bank import Case, Oracle
+from ..bank import oracle as bank_oracle
+from ..errors import BadInput
+from ..payloads import Json, encode
+from ..records import Check
+from ..sandbox import Ran, run
+from ..workspace import Tree
+from . import Outcome, args_of, misfit
+
+CHILD = Path(__file__).with_name("oracle_child.py")
+OPEN_CASES = "strong for the inputs shown: they stand in the contract, so an artifact can be fitted to them"
+NOT_HIDDEN = "strong, but not hidden: without isolation the artifact could look the cases up"
+NAME = r"[^\W\d]\w*(\.[^\W\d]\w*)+"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleArgs:
+    """Either the name of an oracle of the bank, or a function (``module.function``) with cases, or with one case."""
+
+    oracle: str | None = None
+    call: str | None = None
+    cases: tuple[Case, ...] = ()
+    args: tuple[Json, ...] | None = None
+    returns: Json = None
+    raises: str | None = None
+
+    def resolve(self) -> Oracle:
+        """The oracle that these args name; ``BadInput`` where they name none."""
+        if self.oracle is not None:
+            return bank_oracle(self.oracle)
+        cases = self.cases
+        if self.args is not None:
+            cases = (*cases, Case(args=self.args, returns=self.returns, raises=self.raises))
+        if not self.call or not cases:
+            raise BadInput("An oracle check needs a function and at least one case.", "Give call, args and returns.")
+        if not all(part.isidentifier() for part in self.call.split(".")) or "." not in self.call:
+            raise BadInput(f"{self.call!r} is not module.function.", "Give call as in textkit.slugify.")
+        return Oracle(name="", call=self.call, cases=cases)
+
+
+class OracleReview:
+    """Calls a function of the artifact in a child process, for at most ``seconds`` in all."""
+
+    name: ClassVar[str] = "oracle"
+    help: ClassVar[str] = (
+        'a call gives a value or raises: {"call": "shapes.area", "args": [2, 3], "returns": 6} '
+        'or {"call": "shapes.area", "args": [-1, 3], "raises": "ValueError"}'
+    )
+    Args: ClassVar[type[Any]] = OracleArgs
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def vet(self, check: Check) -> str | None:
+        """Refuse args that name no oracle and no case."""
+        if fault := misfit(OracleArgs, check):
+            return fault
+        try:
+            args_of(OracleArgs, check).resolve()
+        except BadInput as error:
+            return error.fact
+        return None
+
+    def look(self, check: Check, tree: Tree) -> Outcome:
+        """Met when every case gives the wanted value, or raises the wanted error. At most one miss is told."""
+        args = args_of(OracleArgs, check)
+        oracle = args.resolve()
+        ran, answers = _ask(oracle, tree, self.seconds)
+        misses = [
+            _told(oracle, case, answers.get(index), ran)
+            for index, case in enumerate(oracle.cases)
+            if not agrees(case, answers.get(index))
+        ]
+        hidden = args.oracle is not None
+        kind = "hidden input" if hidden else "input"
+        count = f"{len(oracle.cases) - len(misses)} of {len(oracle.cases)} {kind}s gave what is wanted"
+        saw = count if not misses else f"{count}; one that did not: {misses[0]}"
+        return Outcome(
+            met=not misses,
+            says=f"called {oracle.call} with {len(oracle.cases)} {kind}{'s' if len(oracle.cases) > 1 else ''}",
+            saw=saw,
+            strength=NOT_HIDDEN if hidden else OPEN_CASES,
+        )
+
+
+def _ask(oracle: Oracle, tree: Tree, seconds: float) -> tuple[Ran, dict[int, dict[str, Json]]]:
+    """Send the inputs, take the answers: case index -> {"returns": value} or {"raises": name, "says": text}."""
+    inputs = [{"args": encode(case.args), "kwargs": encode(case.kwargs)} for case in oracle.cases]
+    asked = json.dumps({"call": oracle.call, "inputs": inputs, "root": str(tree.root)})
+    ran = run([sys.executable, "-I", str(CHILD)], tree.root, seconds=seconds, stdin=asked.encode())
+    answers: dict[int, dict[str, Json]] = {}
+    for line in ran.out.split("\n"):
+        try:
+            index, answer = json.loads(line)
+        except (ValueError, TypeError, RecursionError):
+            continue  # The artifact can print here too; only what reads as an answer is one.
+        if isinstance(index, int) and isinstance(answer, dict):
+            answers.setdefault(index, answer)
+    return ran, answers
+
+
+def agrees(case: Case, answer: dict[str, Json] | None) -> bool:
+    """Whether an answer is the one wanted: the same JSON value (floats to 1e-9), or the same error by name."""
+    if answer is None:
+        return False
+    if case.raises is not None:
+        names = answer.get("raises")
+        return isinstance(names, list) and case.raises in names
+    return "returns" in answer and equal(encode(case.returns), answer["returns"])
+
+
+def equal(left: Json, right: Json) -> bool:
+    """Equality of JSON values: true is not 1, and numbers agree to a relative 1e-9 (absolute 1e-12)."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return left == right or math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-12)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(equal, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
+    return type(left) is type(right) and left == right
+
+
+def _told(oracle: Oracle, case: Case, answer: dict[str, Json] | None, ran: Ran) -> str:
+    shown = [repr(value) for value in encode(case.args)]  # type: ignore[union-attr]
+    shown += [f"{name}={value!r}" for name, value in case.kwargs.items()]
+    call = f"{oracle.call.rsplit('.', 1)[-1]}({', '.join(shown)})"
+    wanted = f"raise {case.raises}" if case.raises is not None else repr(encode(case.returns))
+    if answer is None:
+        ended = "its time was over" if ran.timed_out else "the child ended early"
+        last = ran.err.strip().rsplit("\n", 1)[-1][:300]
+        return f"{call} gave no answer, {ended}{f' ({last})' if last else ''}; wanted {wanted}"
+    if "returns" in answer:
+        return f"{call} gave {answer['returns']!r:.300}, wanted {wanted}"
+    names = answer.get("raises")
+    raised = names[0] if isinstance(names, list) and names else "an error"
+    return f"{call} raised {raised}: {answer.get('says', '')!s:.300}; wanted {wanted}"

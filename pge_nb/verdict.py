@@ -1,0 +1,191 @@
+"""From what a rater said to a verdict. Pure, and the only place where a verdict is made.
+
+A claim passes only with evidence that the harness issued. What could not be measured is never a pass, and never a fail either.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from .records import WEIGHTS, Check, Criterion, Finding, Verdict
+
+Trend = Literal["rising", "flat", "falling"]
+JUDGE = "judge"
+LOWEST, HIGHEST = 0.0, 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a rater or a review said of one check or criterion, before it is weighed.
+
+    ``met`` is for a check, ``score`` for a criterion; None: not given. ``fault`` says why the claim cannot be used.
+    """
+
+    on: str
+    by: str
+    met: bool | None = None
+    score: float | None = None
+    evidence: tuple[str, ...] = ()
+    quote: str = ""
+    says: str = ""
+    fault: str = ""
+
+
+def usable_score(value: object) -> float | None:
+    """The score that ``value`` is: a finite number from 0 to 10. None for anything else, True and "9" included."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if LOWEST <= value <= HIGHEST else None  # false for NaN
+
+
+def folded(text: str) -> str:
+    """Text as quotes are compared: NFC, runs of white space one space."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def grade(
+    checks: Sequence[Check], criteria: Sequence[Criterion], claims: Iterable[Claim], evidence: Mapping[str, str]
+) -> tuple[Finding, ...]:
+    """A finding for every check and every criterion, in their order. ``evidence`` maps each issued id to its text.
+
+    Claims on anything else are left out; a threshold is the criterion's own.
+    """
+    said: dict[str, list[Claim]] = {}
+    for claim in claims:
+        said.setdefault(claim.on, []).append(claim)
+    findings = [_finding(check.id, "check", said.get(check.id, []), None, evidence) for check in checks]
+    findings += [
+        _finding(criterion.name, "criterion", said.get(criterion.name, []), criterion.threshold, evidence)
+        for criterion in criteria
+    ]
+    return tuple(findings)
+
+
+def _finding(
+    on: str,
+    about: Literal["check", "criterion"],
+    claims: list[Claim],
+    threshold: float | None,
+    evidence: Mapping[str, str],
+) -> Finding:
+    if not claims:
+        return Finding(on=on, about=about, verdict="unmeasured", why="no finding was given", by=JUDGE)
+    claim = claims[0]
+    verdict, why = _weigh(claims, threshold, evidence)
+    return Finding(
+        on=on,
+        about=about,
+        verdict=verdict,
+        why=why,
+        by=claim.by,
+        score=claim.score if threshold is not None else None,
+        evidence=claim.evidence,
+        quote=claim.quote,
+        says=claim.says,
+    )
+
+
+def _weigh(claims: list[Claim], threshold: float | None, evidence: Mapping[str, str]) -> tuple[Verdict, str]:
+    claim = claims[0]
+    if any((other.met, other.score) != (claim.met, claim.score) for other in claims[1:]):
+        return "unmeasured", f"{len(claims)} findings that disagree"
+    if claim.fault:
+        return "unmeasured", claim.fault
+    if threshold is None:
+        if claim.met is None:
+            return "unmeasured", "neither pass nor fail was given"
+        if not claim.met:
+            return "fail", "not met"
+    else:
+        if claim.score is None:
+            return "unmeasured", "no usable score was given"
+        if claim.score < threshold:
+            return "fail", f"{claim.score:g} is below {threshold:g}"
+    if lacking := _lacking(claim, evidence):
+        return "fail", lacking
+    return "pass", "met" if threshold is None else f"{claim.score:g} reaches {threshold:g}"
+
+
+def _lacking(claim: Claim, evidence: Mapping[str, str]) -> str:
+    """What is wrong with a claim's evidence; empty where it holds."""
+    if not claim.evidence:
+        return "no evidence was cited"
+    if unknown := [name for name in claim.evidence if name not in evidence]:
+        return f"cites {unknown[0]}, which was never issued"
+    quote = folded(claim.quote)
+    if quote and not any(quote in folded(evidence[name]) for name in claim.evidence):
+        return f"the quote does not stand in {', '.join(claim.evidence)}"
+    return ""
+
+
+def faults(
+    checks: Collection[str], criteria: Collection[str], claims: Sequence[Claim], evidence: Mapping[str, str]
+) -> dict[str, str]:
+    """Why a judge's claims cannot be used as they are: id -> reason. What a repair request tells; empty: nothing to repair.
+
+    Only what the judge can mend by saying it again: a low score or an unmet check is no fault.
+    """
+    found: dict[str, str] = {}
+    for on in (*checks, *criteria):
+        mine = [claim for claim in claims if claim.on == on]
+        if not mine:
+            found[on] = "no finding was given"
+            continue
+        verdict, why = _weigh(mine, None if on in checks else LOWEST, evidence)
+        if verdict == "unmeasured" or (verdict == "fail" and why != "not met"):
+            found[on] = why
+    return found
+
+
+def verdict_of(findings: Sequence[Finding]) -> Verdict:
+    """The verdict of an evaluation: every check and every criterion must hold.
+
+    A fail that a review found decides at once; then one unmeasured finding makes it unmeasured; then one fail a fail.
+    No findings: unmeasured.
+    """
+    if any(finding.verdict == "fail" and finding.by != JUDGE for finding in findings):
+        return "fail"
+    if not findings or any(finding.verdict == "unmeasured" for finding in findings):
+        return "unmeasured"
+    return "fail" if any(finding.verdict == "fail" for finding in findings) else "pass"
+
+
+def share_met(findings: Sequence[Finding]) -> float | None:
+    """Share of the checks that pass, 0 to 1; None without checks."""
+    checks = [finding for finding in findings if finding.about == "check"]
+    return sum(finding.verdict == "pass" for finding in checks) / len(checks) if checks else None
+
+
+def overall(findings: Sequence[Finding], criteria: Sequence[Criterion]) -> float | None:
+    """Weighted mean of the criteria's scores, 0 to 10; without criteria 10 times the share of checks met.
+
+    None where anything was not measured. It orders attempts and drives the trend; it never excuses a fail.
+    """
+    if not findings or any(finding.verdict == "unmeasured" for finding in findings):
+        return None
+    scores = {finding.on: finding.score for finding in findings if finding.about == "criterion"}
+    if not criteria:
+        share = share_met(findings)
+        return None if share is None else HIGHEST * share
+    weights = [WEIGHTS[criterion.weight] for criterion in criteria]
+    weighted = [weight * (scores[c.name] or 0.0) for weight, c in zip(weights, criteria, strict=True)]
+    return math.fsum(weighted) / sum(weights)
+
+
+def weakest(findings: Sequence[Finding]) -> float | None:
+    """The least of the criteria's scores and 10 times the share of checks met; None where a score is not known."""
+    scores = [finding.score for finding in findings if finding.about == "criterion"]
+    share = share_met(findings)
+    known = [score for score in scores if score is not None] + ([HIGHEST * share] if share is not None else [])
+    return min(known) if known and None not in scores else None
+
+
+def trend(score: float, best_before: float, noise: float) -> Trend:
+    """How a score stands to the best before it; a change within the noise is flat."""
+    if score > best_before + noise:
+        return "rising"
+    return "falling" if score < best_before - noise else "flat"
