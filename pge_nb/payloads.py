@@ -65,7 +65,7 @@ def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
 
 def _decode(kind: Any, value: object, where: str) -> object:
     origin = typing.get_origin(kind)
-    if kind is Json or kind is object or kind is Any:
+    if kind is object or kind is Any or _is_json(kind):
         return value
     if origin in (Union, types.UnionType):
         return _decode_union(kind, value, where)
@@ -84,6 +84,11 @@ def _decode(kind: Any, value: object, where: str) -> object:
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return _decode_fields(kind, value, where)
     return _decode_plain(kind, value, where)
+
+
+def _is_json(kind: Any) -> bool:
+    """`Json` itself, also once ``get_type_hints`` has made another object of it: the one union here with a sequence in it."""
+    return any(typing.get_origin(arm) is Sequence for arm in typing.get_args(kind))
 
 
 def _decode_union(kind: Any, value: object, where: str) -> object:
