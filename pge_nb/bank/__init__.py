@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ..errors import BadInput
 from ..payloads import Json
 from ..records import FileRef, attempt_hash
-from . import intervals, money, textkit
+from . import intervals, money, roman, stats, textkit
 from .values import Case, Defect, Oracle, PracticeStep, PracticeTask, Truth
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
 SOUND = 9.0
 """The true quality of a solution without defects, on every criterion: good, and with room for a judge's noise above it."""
 
-_TASKS = (textkit.TASK, money.TASK, intervals.TASK)
+_TASKS = (textkit.TASK, stats.TASK, money.TASK, intervals.TASK, roman.TASK)
 
 
 def tasks() -> tuple[PracticeTask, ...]:

@@ -1,0 +1,97 @@
+"""Hidden inputs of the task `stats`, with outcomes worked out by hand; all of them are exact in binary."""
+
+from __future__ import annotations
+
+from ..values import Oracle, case, pairs, refuses
+
+ORACLES = (
+    Oracle(
+        name="stats/mean",
+        call="stats.mean",
+        cases=(
+            *pairs(
+                ([5], 5.0),
+                ([1, 2], 1.5),
+                ([1, 2, 3], 2.0),
+                ([1, 2, 3, 4], 2.5),
+                ([2, 4], 3.0),
+                ([0, 0, 0], 0.0),
+                ([-1, 1], 0.0),
+                ([-3, -4], -3.5),
+                ([0.5, 1.5], 1.0),
+                ([0.25, 0.5], 0.375),
+                ([10, 20, 30, 40, 50], 30.0),
+                ([312, 287, 301, 340], 310.0),
+                ([1000000, 2000000], 1500000.0),
+            ),
+            *refuses("ValueError", []),
+        ),
+    ),
+    Oracle(
+        name="stats/median",
+        call="stats.median",
+        cases=(
+            *pairs(
+                ([7], 7.0),
+                ([1, 2], 1.5),
+                ([2, 1], 1.5),
+                ([1, 2, 3], 2.0),
+                ([3, 1, 2], 2.0),
+                ([9, 1, 5, 3], 4.0),
+                ([1, 2, 3, 4], 2.5),
+                ([4, 4, 4, 4], 4.0),
+                ([-5, 0, 5], 0.0),
+                ([5, 1, 4, 2, 3], 3.0),
+                ([0.5, 0.25, 1.5], 0.5),
+                ([1, 100, 2], 2.0),
+                ([312, 287, 301, 340, 295], 301.0),
+                ([10, 2, 38, 23, 38, 23, 21], 23.0),
+                ([6, 2, 8, 4, 12, 10], 7.0),
+            ),
+            *refuses("ValueError", []),
+        ),
+    ),
+    Oracle(
+        name="stats/quantile",
+        call="spread.quantile",
+        cases=(
+            case([5], 0.5, returns=5.0),
+            case([5], 0.0, returns=5.0),
+            case([1, 2, 3], 0.5, returns=2.0),
+            case([3, 1, 2], 0.5, returns=2.0),
+            case([1, 2], 0.5, returns=1.5),
+            case([1, 2, 3, 4, 5], 0.25, returns=2.0),
+            case([1, 2, 3, 4, 5], 0.75, returns=4.0),
+            case([4, 1, 3, 2], 0.25, returns=1.75),
+            case([4, 1, 3, 2], 0.75, returns=3.25),
+            case([10, 20], 0.25, returns=12.5),
+            case([10, 20, 40], 0.875, returns=35.0),
+            case([1, 2, 3, 4], 0.0, returns=1.0),
+            case([1, 2, 3, 4], 1.0, returns=4.0),
+            case([-4, 0, 4, 8, 12], 0.125, returns=-2.0),
+            case([2, 2, 2, 2], 0.3, returns=2.0),
+            case([], 0.5, raises="ValueError"),
+            case([1, 2], -0.1, raises="ValueError"),
+            case([1, 2, 3], 1.5, raises="ValueError"),
+        ),
+    ),
+    Oracle(
+        name="stats/outliers",
+        call="spread.outliers",
+        cases=(
+            case([], returns=[]),
+            case([5], returns=[]),
+            case([1, 2, 3], returns=[]),
+            case([1, 2, 3, 4, 100], returns=[100]),
+            case([-100, 1, 2, 3, 4], returns=[-100]),
+            case([100, 1, 2, 3, 4, 5, -90], returns=[100, -90]),
+            case([300, 310, 305, 295, 20], returns=[20]),
+            case([10, 11, 9, 10, 12, 8, 30], returns=[30]),
+            case([1, 2, 3, 4, 5], 1, returns=[1, 5]),
+            case([1, 2, 3, 4, 5], 2, returns=[]),
+            case([0, 10, 20, 30, 40], reach=1.5, returns=[0, 40]),
+            case([7, 7, 7, 8], returns=[8]),
+            case([50, 2, 1, 3, 2, -40, 2], returns=[50, -40]),
+        ),
+    ),
+)
