@@ -63,7 +63,7 @@ def due(run: Run) -> tuple[Phase, ...]:
 
 def _next(run: Run, step: int) -> Phase:
     if run.contract(step) is None:
-        return _negotiation(run, step)
+        return negotiation(run, step)
     attempts = run.attempts(step)
     if not attempts:
         return Phase(name="generate", step=step, attempt=1)
@@ -77,7 +77,8 @@ def _next(run: Run, step: int) -> Phase:
     return Phase(name="decide", step=step, attempt=attempt, round=len(run.of("decision", step, attempt)) + 1)
 
 
-def _negotiation(run: Run, step: int) -> Phase:
+def negotiation(run: Run, step: int) -> Phase:
+    """What comes next between generator and evaluator on a step that has no contract yet."""
     proposals, responses = run.of("proposal", step), run.of("response", step)
     if len(proposals) > len(responses):
         return Phase(name="respond", step=step, round=len(proposals))

@@ -13,12 +13,15 @@ from .records import (
     Amendment,
     Answer,
     Attempt,
+    Call,
     Decision,
     EvaluationReport,
     Payload,
     Plan,
+    Proposal,
     Purpose,
     Record,
+    Response,
     Section,
     Step,
     StepContract,
@@ -119,6 +122,14 @@ class Run:
             assert isinstance(section.payload, Amendment)  # noqa: S101
             settings.update(section.payload.limits)
         return settings
+
+    @property
+    def calls(self) -> list[Call]:
+        """Every call that a record rests on, in file order."""
+        made = (Plan, Proposal, Response, Attempt, EvaluationReport)
+        return [
+            call for section in self._sections if isinstance(section.payload, made) for call in section.payload.calls
+        ]
 
     # One step
 
