@@ -1,0 +1,16 @@
+"""What every test stands on: an environment without keys, and live displays off."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _no_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test may find a key, a base URL or a model of the person who runs it."""
+    for name in list(os.environ):
+        if name.startswith(("ANTHROPIC_", "PGE_NB_", "JPY_SESSION_NAME")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PGE_NB_LIVE", "0")
