@@ -1,0 +1,112 @@
+"""What went wrong with a call, in plain words and with the next move."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import ModelFailed
+from ..records import Usage
+from ..redaction import Redactor
+from . import CallBroken
+
+if TYPE_CHECKING:
+    import anthropic
+
+LONGEST_QUOTE = 240
+AGAIN = "%pge resume asks again."
+
+
+class Lost(Exception):
+    """A request that went out and got no readable answer; what it was billed is not known. Says it in words."""
+
+
+def no_key() -> ModelFailed:
+    """There is nothing to authenticate with."""
+    return ModelFailed(
+        "There is no API key for Claude.",
+        "%pge key asks for one, or set ANTHROPIC_API_KEY before the kernel starts; %pge model practice needs none.",
+    )
+
+
+def unsendable() -> ModelFailed:
+    """A header cannot be written. The cause is left out, since it quotes the header."""
+    return ModelFailed(
+        "The request could not be made: the key, or a header, holds characters that cannot be sent.",
+        "%pge key asks for the key again; check ANTHROPIC_CUSTOM_HEADERS.",
+    )
+
+
+def explain(
+    error: Exception, *, model: str, place: str, redact: Redactor, begun: bool, usage: Usage | None
+) -> ModelFailed:
+    """The failure that an exception of the SDK or of its transport stands for.
+
+    ``begun``: a part of the reply had come, so that the call was billed. The exception itself is not passed on: its
+    request holds the key.
+    """
+    import anthropic
+
+    if isinstance(error, ModelFailed):
+        return error
+    if begun:
+        return CallBroken(f"The reply of {place} broke off{said(error, redact)}.", AGAIN, usage)
+    if isinstance(error, anthropic.APIStatusError):
+        return refused(error, model, place, redact)
+    if isinstance(error, anthropic.APIConnectionError):
+        why = "no connection in time" if isinstance(error, anthropic.APITimeoutError) else "no connection"
+        return ModelFailed(f"{place} cannot be reached: {why}.", "Check the network and ANTHROPIC_BASE_URL; " + AGAIN)
+    if isinstance(error, Lost):
+        return CallBroken(f"{place} {error}.", AGAIN)
+    return ModelFailed(
+        f"The request to {place} could not be made{said(error, redact)}.", "Check the settings of the model."
+    )
+
+
+def refused(error: anthropic.APIStatusError, model: str, place: str, redact: Redactor) -> ModelFailed:
+    """An answer with an error. It was not billed."""
+    words, kind, status = said(error, redact), str(error.type or ""), error.status_code
+    if is_about_money(kind, status, words):
+        return ModelFailed(
+            f"{place} has no credit left for this key{words}.", "Add credit to the account; then " + AGAIN
+        )
+    if kind == "authentication_error" or status == 401:
+        return ModelFailed(f"{place} does not accept the key{words}.", "%pge key asks for another one.")
+    if kind == "permission_error" or status == 403:
+        return ModelFailed(f"The key may not use {model} at {place}{words}.", "%pge model NAME chooses another model.")
+    if kind == "not_found_error" or (status == 404 and "model" in words.lower()):
+        return ModelFailed(f"{place} has no model {model}{words}.", "%pge model NAME chooses another one.")
+    if status == 404:
+        return ModelFailed(
+            f"{place} has no Messages API there.", "ANTHROPIC_BASE_URL is the address without /v1/messages."
+        )
+    if kind == "rate_limit_error" or status == 429:
+        wait = error.response.headers.get("retry-after")
+        asked = f" It asks to wait {redact.text(wait)[:40]} seconds." if wait else ""
+        return ModelFailed(f"{place} takes no more requests for now{words}.{asked}", "Wait; then " + AGAIN)
+    if kind == "overloaded_error" or status == 529:
+        return ModelFailed(f"{place} is overloaded{words}.", "Wait; then " + AGAIN)
+    if kind == "request_too_large" or status == 413:
+        return ModelFailed(f"The request is too large for {place}{words}.", "Shorten the task or its files.")
+    if status >= 500 or kind in ("api_error", "timeout_error"):
+        return ModelFailed(f"{place} failed (status {status}){words}.", "Wait; then " + AGAIN)
+    return ModelFailed(f"{place} refused the request (status {status}){words}.", "Change what it names; then " + AGAIN)
+
+
+def is_about_money(kind: str, status: int, words: str) -> bool:
+    """Whether an account is out of credit. The Claude API says so with status 400 and in words alone."""
+    return kind == "billing_error" or status == 402 or (status in (400, 403) and "credit balance" in words.lower())
+
+
+def said(error: Exception, redact: Redactor) -> str:
+    """The service's own words, short and without secrets, to stand after a sentence; empty where it has none."""
+    words = getattr(error, "api_message", None) or (body_text(error) if hasattr(error, "body") else "")
+    words = " ".join(redact.text(str(words)).split()).rstrip(".")
+    return f": {words[:LONGEST_QUOTE]}" if words else ""
+
+
+def body_text(error: Exception) -> str:
+    """The body of an answer in another form than the API's."""
+    body = getattr(error, "body", None)
+    return (
+        body if isinstance(body, str) and "<html" not in body.lower() else str(body) if isinstance(body, dict) else ""
+    )
