@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, cast
 
-from .markdown import UNSEEN, fence, inline, said, table
+from .markdown import UNSEEN, fence, inline, said, table, visible
 from .payloads import Json, Misfit, compact, decode
 from .records import (
     KINDS,
@@ -54,8 +54,7 @@ def payload_of(kind: str, text: bytes) -> Payload:
     if kind not in KINDS:
         raise Misfit(f"there is no kind {kind!r}")
     lines = text.decode().rsplit("\n", 4)
-    ticks = lines[-2]
-    if len(lines) < 4 or set(ticks) != {"`"} or lines[-4] != ticks + "json":
+    if len(lines) < 4 or set(lines[-2]) != {"`"} or lines[-4] != lines[-2] + "json" or lines[-1]:
         raise Misfit("it does not end in a payload of one line")
     try:
         value = json.loads(lines[-3], parse_constant=_refuse)
@@ -80,7 +79,7 @@ def heading(record: Record) -> str:
     if record.round not in (None, 1):
         what = f"{what}, round {record.round}"
     if isinstance(payload, EvaluationReport):
-        what = f"{what}: {payload.verdict.upper()}"
+        what = f"{what} {payload.verdict.upper()}"
     return f"{place}: {what}" if place else what[0].upper() + what[1:]
 
 
@@ -90,9 +89,9 @@ def _title(payload: Payload) -> str:
     if isinstance(payload, Plan):
         return f"plan: {inline(payload.title, 200)}"
     if isinstance(payload, Attempt):
-        return payload.approach + (f" of attempt {payload.base}" if payload.base is not None else "")
+        return "first try" if payload.approach == "first" else payload.approach + _of(payload.base)
     if isinstance(payload, Decision):
-        return f"decision: {payload.action}"
+        return payload.action
     if isinstance(payload, EvaluationReport):
         return "evaluation"
     if isinstance(payload, StepContract):
@@ -100,7 +99,15 @@ def _title(payload: Payload) -> str:
     return type(payload).__name__.lower()
 
 
+def _of(base: int | None) -> str:
+    return "" if base is None else f" of attempt {base}"
+
+
 # Parts that several kinds share
+
+
+def _sentence(text: str) -> str:
+    return inline(text).removesuffix(".") + "."
 
 
 def _size(count: int) -> str:
@@ -155,18 +162,21 @@ def _mapping(titles: tuple[str, str], values: Mapping[str, Json]) -> Lines:
 
 
 def _text(label: str, text: str) -> Lines:
-    return [f"**{label}**", "", *said(text), ""] if text.strip() else []
+    return [f"**{label}**", "", *said(text), ""] if visible(text).strip() else []
 
 
 def _body(label: str, long: Body) -> Lines:
-    if not long.text.strip():
-        return []
-    rest = (
-        f" (the first lines of {_size(long.size)}; whole in `.pge/objects/{_hex(long.sha256)}...`)"
-        if long.sha256
-        else ""
-    )
-    return [f"**{label}**{rest}", "", *fence(long.text), ""]
+    return [f"**{label}**{_rest_of(long)}", "", *_shown(long)] if visible(long.text).strip() else []
+
+
+def _rest_of(long: Body) -> str:
+    if long.sha256 is None:
+        return ""
+    return f" (the first lines of {_size(long.size)}; the whole is `.pge/objects/{_hex(long.sha256)}`...)"
+
+
+def _shown(long: Body) -> Lines:
+    return [*fence(long.text), ""] if visible(long.text).strip() else []
 
 
 def _calls(calls: Sequence[Call]) -> Lines:
@@ -188,9 +198,9 @@ def _calls(calls: Sequence[Call]) -> Lines:
 def _task(task: Task) -> Lines:
     lines = _text("Prompt", task.prompt)
     if task.practice is not None:
-        lines += [f"Practice task: {inline(task.practice)}.", ""]
+        lines += [f"Practice task: {_sentence(task.practice)}", ""]
     if task.isolation:
-        lines += [f"Isolation: {inline(task.isolation)}.", ""]
+        lines += [f"Isolation: {_sentence(task.isolation)}", ""]
     if task.files:
         lines += ["**Files at the start**", "", *_files(task.files)]
     return lines + _mapping(("Setting", "Value"), task.settings)
@@ -239,8 +249,8 @@ def _response(response: Response) -> Lines:
 
 def _contract(contract: StepContract) -> Lines:
     how = "Agreed" if contract.agreed else "Not agreed"
-    origin = f": {inline(contract.origin)}" if contract.origin else ""
-    return [f"{how}{origin}.", "", *_bullets("Deliverables", contract.deliverables), *_checks(contract.checks)]
+    origin = f": {_sentence(contract.origin)}" if contract.origin else "."
+    return [f"{how}{origin}", "", *_bullets("Deliverables", contract.deliverables), *_checks(contract.checks)]
 
 
 def _attempt(attempt: Attempt) -> Lines:
@@ -255,20 +265,14 @@ def _attempt(attempt: Attempt) -> Lines:
 
 def _evaluation(report: EvaluationReport) -> Lines:
     overall = "not measured" if report.overall is None else f"{report.overall:g} of 10"
-    lines = [
-        f"Overall {overall}, by rater `{_hex(report.rater)}`."
-        if _is_hex(report.rater)
-        else f"Overall {overall}, by rater {inline(report.rater, 120)}.",
-        "",
-    ]
+    lines = [f"Overall {overall}, by rater {inline(report.rater, 120)}.", ""]
     columns = ("On", "Score:", "Verdict", "Evidence", "Quote", "Why", "By")
     lines += [*table(columns, map(_finding, report.findings)), ""] if report.findings else ["No findings.", ""]
     if report.isolation:
-        lines += [f"Isolation: {inline(report.isolation)}.", ""]
+        lines += [f"Isolation: {_sentence(report.isolation)}", ""]
     if report.unusable is not None:
         lines += _body("What the rater replied, and could not be used", report.unusable)
-    for one in report.evidence:
-        lines += _evidence(one)
+    lines += _folded(report.evidence)
     return lines + _bullets("Notes", report.notes) + _calls(report.calls)
 
 
@@ -285,29 +289,28 @@ def _finding(finding: Finding) -> Sequence[str]:
     )
 
 
-def _is_hex(text: str) -> bool:
-    return _hex(text) == text[:12]
+def _folded(evidence: Sequence[Evidence]) -> Lines:
+    """What was opened, folded away: it is long, and the findings above cite it by id."""
+    if not evidence:
+        return []
+    number = "1 piece of evidence" if len(evidence) == 1 else f"{len(evidence)} pieces of evidence"
+    opening = f"<details><summary>What the evaluator opened: {number}</summary>"
+    return [opening, "", *(line for one in evidence for line in _evidence(one)), "</details>", ""]
 
 
 def _evidence(one: Evidence) -> Lines:
-    weak = "" if one.strength == "strong" else f", {inline(one.strength, 40)}"
+    kind = "" if one.strength == "strong" else f", {inline(one.strength, 40)}"
     again = ", replayed, not run here" if one.replayed else ""
-    label = (
-        f"{inline(one.id, 40)} on {inline(one.on, 80)}: {inline(one.says, 200)} ({inline(one.method, 40)}{weak}{again})"
-    )
-    return [f"- {label}", ""] if not one.body.text.strip() else _body_of(label, one.body)
-
-
-def _body_of(label: str, long: Body) -> Lines:
-    first, *rest = _body("", long)
-    return [f"**Evidence** {label}{first.removeprefix('****')}", *rest]
+    how = f"{inline(one.method, 40)}{kind}{again}"
+    title = f"**{inline(one.id, 40)}** on {inline(one.on, 80)}: {inline(one.says, 200)} ({how})"
+    return [f"{title}{_rest_of(one.body)}", "", *_shown(one.body)]
 
 
 def _decision(decision: Decision) -> Lines:
     which = "" if decision.attempt is None else f" attempt {decision.attempt}"
     numbers = ", ".join(f"{inline(name, 80)} {_number(value)}" for name, value in decision.numbers.items())
-    given = f" ({numbers})" if numbers else ""
-    return [f"{decision.action.capitalize()}{which}: {inline(decision.reason)}{given}", ""]
+    sentence = f"{decision.action.capitalize()}{which}: {_sentence(decision.reason)}"
+    return [sentence, "", *([f"In numbers: {numbers}.", ""] if numbers else [])]
 
 
 def _amendment(amendment: Amendment) -> Lines:
@@ -324,7 +327,7 @@ def _answer(answer: Answer) -> Lines:
 
 def _interruption(interruption: Interruption) -> Lines:
     phase = f" during {inline(interruption.phase)}" if interruption.phase else ""
-    return [f"Stopped{phase}: {inline(interruption.reason)}", ""]
+    return [f"Stopped{phase}: {_sentence(interruption.reason)}", ""]
 
 
 def _note(note: Note) -> Lines:
