@@ -121,7 +121,7 @@ STEP_1 = PracticeStep(
             old="Join the spans that overlap or touch, and",
             new="Join spans, and",
             breaks=("c4",),
-            costs={"clarity": 2.5},
+            costs={"clarity": 1.0},
         ),
     ),
 )
@@ -216,7 +216,7 @@ STEP_2 = PracticeStep(
             old="wanted length; None where no gap is long enough.",
             new="wanted length.",
             breaks=("c4",),
-            costs={"clarity": 2.5},
+            costs={"clarity": 1.0},
         ),
         Defect(
             id="merging-repeated",
@@ -231,7 +231,7 @@ STEP_2 = PracticeStep(
                 "    return subtract([day], wanted)\n"
             ),
             breaks=("c5",),
-            costs={"clarity": 3.0},
+            costs={"clarity": 1.5},
         ),
     ),
 )

@@ -124,7 +124,7 @@ STEP_1 = PracticeStep(
             old='    Raises ValueError for everything else, such as "1,23", "12.345" or "".\n',
             new="",
             breaks=("c4",),
-            costs={"clarity": 2.5},
+            costs={"clarity": 1.0},
         ),
     ),
 )
@@ -224,7 +224,7 @@ STEP_2 = PracticeStep(
             old="The first in line pay the odd cents. Raises",
             new="Raises",
             breaks=("c5",),
-            costs={"clarity": 2.5},
+            costs={"clarity": 1.0},
         ),
     ),
 )

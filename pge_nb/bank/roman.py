@@ -143,7 +143,7 @@ STEP_1 = PracticeStep(
             old='"MCMXCIV".\n\n    Raises ValueError for a number below 1 or above 3999.\n    """',
             new='"MCMXCIV"."""',
             breaks=("c4",),
-            costs={"clarity": 2.5},
+            costs={"clarity": 1.0},
         ),
         Defect(
             id="malformed-untested",
@@ -154,7 +154,7 @@ STEP_1 = PracticeStep(
             '            from_roman("ABC")\n\n\n',
             new="\n",
             breaks=("c5",),
-            costs={"robustness": 2.0, "clarity": 1.0},
+            costs={"robustness": 1.0, "clarity": 1.0},
         ),
     ),
 )
@@ -257,7 +257,7 @@ STEP_2 = PracticeStep(
             old='"CIVIL"), and for a lone "I", which is a word more often than a number.',
             new='"CIVIL").',
             breaks=("c4",),
-            costs={"clarity": 2.5},
+            costs={"clarity": 1.0},
         ),
     ),
 )

@@ -102,7 +102,7 @@ STEP_1 = PracticeStep(
             old="    `values` may come in any order and is left as it is. Raises",
             new="    Raises",
             breaks=("c4",),
-            costs={"clarity": 2.5},
+            costs={"clarity": 1.0},
         ),
     ),
 )
@@ -186,7 +186,7 @@ STEP_2 = PracticeStep(
             old="    ordered = sorted(values)\n",
             new="    rest = list(values)\n    ordered = [rest.pop(rest.index(min(rest))) for _ in values]\n",
             breaks=("c4",),
-            costs={"clarity": 3.0},
+            costs={"clarity": 1.5},
         ),
         Defect(
             id="one-side-only",

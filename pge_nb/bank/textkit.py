@@ -97,7 +97,7 @@ STEP_1 = PracticeStep(
             old="def slugify(text: str) -> str:",
             new="def slugify(text):",
             breaks=("c3",),
-            costs={"clarity": 1.5},
+            costs={"clarity": 1.0},
         ),
         Defect(
             id="edge-undocumented",
@@ -106,7 +106,7 @@ STEP_1 = PracticeStep(
             old='    A text without letters or digits gives "".\n',
             new="",
             breaks=("c4",),
-            costs={"clarity": 2.5},
+            costs={"clarity": 1.0},
         ),
     ),
 )
@@ -202,7 +202,7 @@ STEP_2 = PracticeStep(
             old=" A word longer than `width` stands whole on a line of its own.\n",
             new="\n",
             breaks=("c4",),
-            costs={"clarity": 2.5},
+            costs={"clarity": 1.0},
         ),
     ),
 )
@@ -298,7 +298,7 @@ STEP_3 = PracticeStep(
             old="/{slugify(title)}",
             new="/{slugify('-'.join(title.lower().split()))}",
             breaks=("c4",),
-            costs={"clarity": 3.0},
+            costs={"clarity": 1.5},
         ),
         Defect(
             id="order-undocumented",
@@ -307,7 +307,7 @@ STEP_3 = PracticeStep(
             old="    Posts of one day keep the order in which they were given. `posts` itself",
             new="    `posts` itself",
             breaks=("c5",),
-            costs={"clarity": 2.5},
+            costs={"clarity": 1.0},
         ),
     ),
 )
