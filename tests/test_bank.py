@@ -237,7 +237,7 @@ def test_a_later_step_imports_what_it_depends_on(task: PracticeTask) -> None:
         }
         assert isinstance(listed, dict)
         assert listed["depends_on"] == sorted(needed)
-    assert any(entry["depends_on"] for entry in steps)  # type: ignore[index,call-overload]
+    assert any(entry["depends_on"] for entry in steps)
 
 
 def test_an_oracle_has_12_to_30_inputs_of_json() -> None:
@@ -269,6 +269,20 @@ def test_the_nearest_task_to_a_part_of_a_prompt_is_its_own(task: PracticeTask) -
     words = task.prompt.split()
     assert bank.nearest(" ".join(words[len(words) // 4 :])) is task
     assert bank.nearest(task.title) is task
+
+
+@pytest.mark.parametrize(
+    ("prompt", "name"),
+    [
+        ("slug maker", "textkit"),
+        ("Write a function that merges overlapping meetings.", "intervals"),
+        ("parse dollars", "money"),
+        ("Compute the 90th quantile of reaction times", "stats"),
+        ("A converter for Roman years", "roman"),
+    ],
+)
+def test_the_nearest_task_to_other_words_is_about_the_same_thing(prompt: str, name: str) -> None:
+    assert bank.nearest(prompt).name == name
 
 
 def test_an_unknown_task_or_oracle_names_the_nearest() -> None:

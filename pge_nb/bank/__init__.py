@@ -6,6 +6,7 @@ import difflib
 import functools
 import hashlib
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..errors import BadInput
@@ -68,9 +69,16 @@ def match(prompt: str) -> PracticeTask | None:
 
 
 def nearest(prompt: str) -> PracticeTask:
-    """The task that a prompt is most like: shared words first, then the order of the letters."""
+    """The task that a prompt is most like: rare words that both have first, then the order of the letters."""
     text = _folded(prompt)[:2_000]
-    return max(tasks(), key=lambda task: max(_likeness(text, own) for own in (task.prompt, task.title, task.name)))
+    shared = {task.name: _stems(text) & _vocabulary(task.name) for task in tasks()}
+
+    def likeness(task: PracticeTask) -> tuple[float, float]:
+        owners = [sum(stem in _vocabulary(other.name) for other in tasks()) for stem in shared[task.name]]
+        alike = difflib.SequenceMatcher(None, text, _folded(task.prompt)).ratio()
+        return sum(1 / count - 1 / len(tasks()) for count in owners), alike
+
+    return max(tasks(), key=likeness)
 
 
 def oracle(name: str) -> Oracle:
@@ -143,7 +151,13 @@ def _folded(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _likeness(text: str, own: str) -> tuple[int, float]:
-    other = _folded(own)
-    shared = {word for word in set(text.split()) & set(other.split()) if len(word) > 4}
-    return len(shared), difflib.SequenceMatcher(None, text, other).ratio()
+def _stems(text: str) -> frozenset[str]:
+    """The beginnings of the longer words, a plural's s left out: enough to tell slugs from shares."""
+    return frozenset(word.rstrip("s")[:5] for word in re.findall(r"[^\W_]{4,}", text.casefold()))
+
+
+@functools.cache
+def _vocabulary(task_name: str) -> frozenset[str]:
+    task = practice_task(task_name)
+    solutions = (text for step in task.steps for text in step.solution.values())
+    return _stems(" ".join([task.name, task.title, task.prompt, *solutions]))
