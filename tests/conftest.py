@@ -11,6 +11,6 @@ import pytest
 def _no_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test may find a key, a base URL or a model of the person who runs it."""
     for name in list(os.environ):
-        if name.startswith(("ANTHROPIC_", "PGE_NB_", "JPY_SESSION_NAME")):
+        if name.startswith(("ANTHROPIC_", "PGE_NB_", "JPY_SESSION_NAME")) and name != "PGE_NB_SHARED":
             monkeypatch.delenv(name)
     monkeypatch.setenv("PGE_NB_LIVE", "0")

@@ -133,7 +133,8 @@ def told(found: Mapping[str, str]) -> str:
 
 
 def merged(first: Sequence[Claim], second: Sequence[Claim], found: Mapping[str, str]) -> list[Claim]:
-    """The claims after a repair: what was faulty is taken from the second reply where it says it, the rest stands."""
-    again = {claim.on for claim in second}
-    kept = [claim for claim in first if claim.on not in found or claim.on not in again]
-    return kept + [claim for claim in second if claim.on in found]
+    """The claims after a repair: what was faulty is taken from the second reply where that can be used, the rest stands."""
+    again = {claim.on for claim in second if claim.on in found and not claim.fault}
+    lost = {claim.on for claim in first}
+    kept = [claim for claim in first if claim.on not in again]
+    return kept + [claim for claim in second if claim.on in again or (claim.on in found and claim.on not in lost)]

@@ -77,8 +77,6 @@ def json_alone(text: str) -> dict[str, Json]:
     if blocks and not bare.startswith("{"):
         if len(blocks) > 1 or outside.strip():
             raise Unusable("there is text beside the JSON; reply with the JSON object alone")
-        if not blocks[0].closed:
-            raise Unusable("the JSON was cut off")
         bare = blocks[0].text
     return _object(bare)
 
@@ -107,16 +105,16 @@ def _object(text: str) -> dict[str, Json]:
         raise Unusable(f"the reply is longer than {MAX_JSON} characters")
     if _depth(text) > MAX_DEPTH:
         raise Unusable(f"the JSON is nested deeper than {MAX_DEPTH}")
+    mended = TRAILING_COMMA.sub(lambda match: match.group(1) or "", text).strip()
     try:
-        value = json.loads(
-            TRAILING_COMMA.sub(lambda match: match.group(1) or "", text),
-            object_pairs_hook=_once,
-            parse_constant=_no_constant,
-        )
+        value, end = DECODER.raw_decode(mended)
     except (json.JSONDecodeError, RecursionError) as error:
         raise Unusable(f"the reply is not JSON ({error})") from None
     except ValueError as error:  # Python refuses integers of more than 4,300 digits
         raise Unusable(str(error)) from None
+    # A weak model closes one bracket too many; after a whole value that can mean nothing else.
+    if mended[end:].strip("]} \n\r\t"):
+        raise Unusable("there is text behind the JSON")
     if not isinstance(value, dict):
         raise Unusable("the JSON is not an object")
     return value
@@ -144,6 +142,9 @@ def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 def _no_constant(name: str) -> NoReturn:
     raise Unusable(f"{name} is not a number that JSON has")
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
