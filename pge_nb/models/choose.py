@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -67,10 +68,16 @@ class ByName:
     def __init__(self, *, key: str | None = None) -> None:
         self._key = key
         self._open: dict[str, Model] = {}
+        self._lock = threading.Lock()
 
     def reply(self, request: Request, *, listen: Listen | None = None, stop: Stop | None = None) -> Reply:
         """The reply of the model that ``request.model`` names."""
-        name = request.model if is_practice(request.model) or request.model.startswith(RECORDING) else ""
-        if name not in self._open:
-            self._open[name] = open_model(name or request.model, key=self._key)
-        return self._open[name].reply(request, listen=listen, stop=stop)
+        return self.model_of(request.model).reply(request, listen=listen, stop=stop)
+
+    def model_of(self, name: str) -> Model:
+        """The model of this name. One client serves all names of the Messages API."""
+        kept = name if is_practice(name) or name.startswith(RECORDING) else ""
+        with self._lock:
+            if kept not in self._open:
+                self._open[kept] = open_model(name, key=self._key)
+            return self._open[kept]

@@ -7,16 +7,13 @@ reservation covers every try: an answer with an error, or a connection that neve
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import queue
-import socket
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelFailed
 from ..payloads import Json, compact
@@ -24,11 +21,11 @@ from ..redaction import Redactor
 from . import NONCE, CallBroken, CallStopped, Listen, Reply, Request, Stop
 from .failures import Lost, explain, no_key, unsendable
 from .gathered import MALFORMED, Gathered, fields
+from .polled import StopAsked, hang_up, polled
 
 if TYPE_CHECKING:
     import anthropic
 
-POLL_SECONDS = 0.1
 LONGEST_WAIT = 60.0
 """A service that asks to wait longer than this, in seconds, is not waited for: the person is told instead."""
 
@@ -37,7 +34,6 @@ FRESH = {"connection": "close"}
 
 Extra = tuple[str, str, str]
 """Something that a request can do without: its name (effort, schema, cache), the model, and which schema."""
-T = TypeVar("T")
 
 
 class Claude:
@@ -178,10 +174,6 @@ class Claude:
                 return stream
 
 
-class StopAsked(Exception):
-    """``stop()`` said so."""
-
-
 def import_sdk() -> ModuleType:
     """The anthropic SDK, which takes a second or two to import."""
     import anthropic
@@ -226,63 +218,6 @@ def wait_asked(header: str | None) -> float:
         return float(header or 0)
     except ValueError:
         return 0.0
-
-
-def polled(events: Generator[T, None, None], stop: Stop | None, hang_up: Callable[[], None]) -> Iterator[T]:
-    """The events. With ``stop``, they are read in a thread, so that it is asked however long the next one takes.
-
-    Whoever goes before the end hangs up, so that nothing more is written (and billed) for nobody.
-    """
-    if stop is None:
-        yield from events
-        return
-    arrived: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
-    left = threading.Event()
-    threading.Thread(target=pump, args=(events, arrived, left), daemon=True).start()
-    try:
-        while True:
-            if stop():
-                raise StopAsked
-            try:
-                event, error = arrived.get(timeout=POLL_SECONDS)
-            except queue.Empty:
-                continue
-            if error is not None:
-                raise error
-            if event is None:
-                return
-            yield event
-    finally:
-        left.set()
-        hang_up()
-
-
-def hang_up(opened: list[Any]) -> None:
-    """End the connection of a stream that another thread may be reading, which then sees its end."""
-    for stream in opened:
-        network = stream.response.extensions.get("network_stream")
-        connection = network.get_extra_info("socket") if network is not None else None
-        if connection is not None:
-            with contextlib.suppress(OSError):  # It is closed already.
-                connection.shutdown(socket.SHUT_RDWR)
-
-
-def pump(
-    events: Generator[T, None, None],
-    arrived: queue.SimpleQueue[tuple[T | None, Exception | None]],
-    left: threading.Event,
-) -> None:
-    """Hand on the events until the end or until nobody wants them; then None, or the error."""
-    try:
-        for event in events:
-            arrived.put((event, None))
-            if left.is_set():
-                break
-        arrived.put((None, None))
-    except Exception as error:
-        arrived.put((None, error))
-    finally:
-        events.close()
 
 
 def extras_of(request: Request) -> list[Extra]:
