@@ -1,0 +1,110 @@
+"""Which interval a statistic of sums gets, and the estimate around it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pge_nb.calibration import intervals
+from pge_nb.calibration.estimate import Estimate
+from pge_nb.calibration.inputs import FloatArray, warn_few_groups
+from pge_nb.calibration.intervals import Ends
+from pge_nb.calibration.resampling import RESAMPLES, draw_indices
+from pge_nb.calibration.sums import Sums
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The patterns that an item's ratings can show: features and prior of each, and which one each item shows."""
+
+    rows: FloatArray
+    prior: FloatArray
+    pattern: FloatArray
+
+    def ends(self, sums: Sums, size: float) -> Ends:
+        """Dirichlet posterior with the counts scaled to ``size`` items."""
+        counts = np.bincount(self.pattern.astype(np.int64), weights=sums.design.weights, minlength=len(self.rows))
+        return intervals.posterior(
+            self.rows, counts / counts.sum() * size, self.prior, sums.statistic, sums.design.level
+        )
+
+
+def estimate(
+    sums: Sums,
+    value: float,
+    *,
+    missing: int,
+    cells: Cells | None = None,
+    low: float = -1.0,
+    textbook: str = "linearised, t(n - 1)",
+    normal: bool = False,
+    notes: tuple[str, ...] = (),
+) -> Estimate:
+    """The value with the interval that its design asks for.
+
+    Args:
+        sums: the statistic as a function of sums.
+        value: its value, from a library where one computes it.
+        missing: items left out.
+        cells: the patterns, where they are few enough for a Dirichlet posterior.
+        low: lower end of the statistic's range (the upper one is 1).
+        textbook: name of the analytic interval.
+        normal: whether the analytic interval takes the normal quantile and no n / (n - 1) when items are independent.
+        notes: sentences for the estimate.
+    """
+    plan = sums.design
+    if math.isnan(value):
+        ends, method = (low, 1.0), "undefined: nothing is known"
+    else:
+        notes = (*notes, *warn_few_groups(plan.count))
+        ends, method = find_ends(sums, value, cells, low, textbook=textbook, normal=normal)
+        ends = min(ends[0], value), max(ends[1], value)
+    return Estimate(
+        value=value,
+        low=ends[0],
+        high=ends[1],
+        level=plan.level,
+        method=method,
+        n=plan.n,
+        groups=plan.count,
+        missing=missing,
+        notes=notes,
+    )
+
+
+def find_ends(
+    sums: Sums, value: float, cells: Cells | None, low: float, *, textbook: str, normal: bool
+) -> tuple[Ends, str]:
+    """The interval and its name."""
+    plan = sums.design
+    if plan.interval == "bootstrap":
+        return bootstrap_ends(sums, value), "BCa bootstrap" + (" of groups" if plan.count else "")
+    if plan.interval == "analytic":
+        by_normal = normal and plan.count is None
+        z = intervals.quantile(plan.level, None if by_normal else plan.units)
+        name = textbook if plan.count is None else "linearised by group, t(G - 1)"
+        return intervals.wald(value, sums.variance(corrected=not by_normal), z, -math.inf, 1.0), name
+    if plan.count is None and cells is not None:
+        return cells.ends(sums, plan.kish), "Dirichlet posterior of the cells, fixed seed"
+    return jackknife_ends(sums, value, cells, low)
+
+
+def jackknife_ends(sums: Sums, value: float, cells: Cells | None, low: float) -> tuple[Ends, str]:
+    """Jackknife on Fisher's z; where it can say nothing, the posterior with each group counted as one item."""
+    plan = sums.design
+    unit = "item" if plan.count is None else "group"
+    ends = intervals.fisher_jackknife(value, sums.without_each(), intervals.quantile(plan.level, plan.units), low)
+    if ends is not None:
+        return ends, f"delete-one-{unit} jackknife on Fisher z, t({unit[0].upper()} - 1)".replace("t(I", "t(n")
+    if cells is not None:
+        return cells.ends(sums, min(plan.units, plan.kish)), f"Dirichlet posterior, each {unit} counted as one"
+    return (low, 1.0), "undefined: the jackknife has no variation"
+
+
+def bootstrap_ends(sums: Sums, value: float) -> Ends:
+    """BCa over units."""
+    plan = sums.design
+    replicates = sums.resampled(draw_indices(plan.units, RESAMPLES, plan.generator()))
+    return intervals.bca(value, replicates, sums.without_each(), plan.level)

@@ -1,0 +1,140 @@
+"""What every statistic returns: a number, how far it can be trusted, and how that was found."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+CELL = "padding:2px 10px 2px 0;text-align:left;vertical-align:top"
+
+
+class CalibrationWarning(UserWarning):
+    """The figure stands, but a reader should know something about these data first."""
+
+
+def digits(number: float) -> str:
+    """Three decimals, the usual precision of an agreement statistic; more only for numbers that are smaller than that."""
+    if math.isnan(number):
+        return "not measurable"
+    return f"{number:.3f}" if number == 0 or abs(number) >= 0.001 else f"{number:.2g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A statistic with its interval.
+
+    ``float(e)`` is the value, and ``value, low, high = e`` unpacks it. A statistic that the data leave undefined has the value
+    nan and, as its interval, the whole range of the statistic: nothing is known.
+
+    Attributes:
+        value: the statistic, in its own unit.
+        low: lower end of the interval.
+        high: upper end of the interval.
+        level: confidence level, e.g. .95.
+        method: how the interval was made.
+        n: items that the value rests on.
+        groups: groups that the items came in, None when they were taken as independent.
+        missing: items left out because a rating was missing.
+        notes: assumptions and warnings, a sentence each.
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    method: str
+    n: int
+    groups: int | None = None
+    missing: int = 0
+    notes: tuple[str, ...] = ()
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.value, self.low, self.high))
+
+    def with_notes(self, *notes: str) -> Estimate:
+        """The same estimate with further notes."""
+        return dataclasses.replace(self, notes=(*self.notes, *notes))
+
+    @property
+    def basis(self) -> str:
+        """What the value rests on, e.g. ``n = 1098, 55 groups, 3 missing``."""
+        groups = "" if self.groups is None else f", {self.groups} groups"
+        return f"n = {self.n}{groups}" + (f", {self.missing} missing" if self.missing else "")
+
+    def __str__(self) -> str:
+        interval = f"{100 * self.level:g} % interval {digits(self.low)} to {digits(self.high)}"
+        lines = [f"{digits(self.value)} ({interval}; {self.method}; {self.basis})"]
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        return table_html({"": self})
+
+    def _repr_latex_(self) -> str:
+        interval = rf"{100 * self.level:g}\,\% interval {latex_number(self.low)} to {latex_number(self.high)}"
+        text = f"{latex_number(self.value)} ({interval}; {latex_text(self.method)}; {latex_text(self.basis)})"
+        return " ".join([text, *(latex_text(note) + "." for note in self.notes)])
+
+
+class Shown:
+    """A frozen dataclass of estimates that shows itself as a table of them."""
+
+    __slots__ = ()
+
+    def estimates(self) -> dict[str, Estimate]:
+        """Name and estimate of each field that is one, in order."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]  # every subclass is a dataclass
+        values = {field.name: getattr(self, field.name) for field in fields}
+        return {name: value for name, value in values.items() if isinstance(value, Estimate)}
+
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences that belong to the whole, from a field ``notes`` where there is one."""
+        return tuple(getattr(self, "notes", ()))
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {estimate}" for name, estimate in self.estimates().items()]
+        return "\n".join([*lines, *self.remarks()])
+
+    def _repr_html_(self) -> str:
+        return table_html(self.estimates(), self.remarks())
+
+    def _repr_latex_(self) -> str:
+        rows = [
+            rf"{latex_text(name)} & {latex_number(e.value)} & {latex_number(e.low)} & {latex_number(e.high)} \\"
+            for name, e in self.estimates().items()
+        ]
+        head = [r"\begin{tabular}{lrrr}", r" & value & low & high \\"]
+        return "\n".join([*head, *rows, r"\end{tabular}", *map(latex_text, self.remarks())])
+
+
+def table_html(rows: dict[str, Estimate], remarks: tuple[str, ...] = ()) -> str:
+    """A table of estimates with literal inline styles only, so that it survives a notebook's sanitizer."""
+    body = "".join(
+        f'<tr><td style="{CELL}">{html.escape(name)}</td><td style="{CELL}"><b>{digits(e.value)}</b></td>'
+        f'<td style="{CELL}">{digits(e.low)} to {digits(e.high)} ({100 * e.level:g} %)</td>'
+        f'<td style="{CELL}">{html.escape(e.basis)}</td>'
+        f'<td style="{CELL}">{html.escape("; ".join((e.method, *e.notes)))}</td></tr>'
+        for name, e in rows.items()
+    )
+    heads = "".join(f'<th style="{CELL}">{head}</th>' for head in ("", "value", "interval", "rests on", "how"))
+    notes = "".join(f'<p style="margin:2px 0">{html.escape(remark)}</p>' for remark in remarks)
+    return (
+        f'<table style="border-collapse:collapse"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{notes}'
+    )
+
+
+def latex_number(number: float) -> str:
+    """The number in mathematics, so that its minus is one."""
+    return r"not measurable" if math.isnan(number) else f"${digits(number)}$"
+
+
+def latex_text(text: str) -> str:
+    """Escape what LaTeX would read as a command."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"}
+    special |= {mark: "\\" + mark for mark in "&%$#_{}"}
+    return "".join(special.get(mark, mark) for mark in text)

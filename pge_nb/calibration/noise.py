@@ -1,0 +1,236 @@
+"""How much a rater differs from itself, and where scores vary."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pge_nb.calibration import intervals
+from pge_nb.calibration.estimate import Estimate, Shown
+from pge_nb.calibration.inputs import (
+    FloatArray,
+    IntArray,
+    Interval,
+    Matrix,
+    Rng,
+    Values,
+    design,
+    numbers,
+    warn_few_groups,
+)
+from pge_nb.calibration.rates import mean_of, rate, undefined, wrap
+from pge_nb.errors import BadInput, Uninformative
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseFloor(Shown):
+    """What repeated ratings of the same attempts show.
+
+    Attributes:
+        sd: pooled standard deviation of one rating around its attempt's mean.
+        minimal_detectable_change: z sqrt(2) sd; a smaller change between two single ratings may be noise.
+        flip_rate: P(two ratings of one attempt fall on both sides of the threshold), over all attempts.
+        flip_rate_near: the same over attempts whose mean lies within the minimal detectable change of the threshold.
+        notes: what to know.
+    """
+
+    sd: Estimate
+    minimal_detectable_change: Estimate
+    flip_rate: Estimate
+    flip_rate_near: Estimate
+    notes: tuple[str, ...] = ()
+
+
+def noise_floor(
+    repeats: Matrix,
+    threshold: float = 7.0,
+    *,
+    level: float = 0.95,
+    groups: Values | None = None,
+    item_weights: Values | None = None,
+    interval: Interval = "default",
+    rng: Rng = None,
+) -> NoiseFloor:
+    """Noise of a rater from attempts x repeats of its scores.
+
+    sd^2 = sum of squared deviations from the attempts' means / sum of (repeats - 1) (Bland & Altman 1996), with a chi-squared
+    interval that takes ratings as normal, or (groups, weights) from the linearised variance of log sd with t(G - 1). An attempt
+    with one rating says nothing about noise and is left out. Flip rates average over attempts the share of pairs of ratings on
+    both sides (``score >= threshold`` passes); attempts, or groups, are the units of their interval.
+
+    Args:
+        repeats: attempts x repeats, nan where a repeat is missing.
+        threshold: score from which an attempt passes.
+        level: confidence level, also of the minimal detectable change.
+        groups: group (task, run) of each attempt.
+        item_weights: weight of each attempt.
+        interval: "default", "analytic" or "bootstrap" of the flip rates.
+        rng: generator or seed for the bootstrap.
+
+    Raises:
+        BadInput: when it is not attempts x repeats of numbers.
+        Uninformative: with fewer than two attempts that were rated twice: one attempt is no floor.
+    """
+    array = np.asarray(repeats, dtype=object)
+    if array.ndim != 2:
+        raise BadInput(f"repeats has {array.ndim} dimensions.", "Give attempts x repeats.")
+    scores = np.stack([numbers(column, "a score") for column in array.T], axis=1)
+    counts = (~np.isnan(scores)).sum(axis=1)
+    kept = counts >= 2
+    if kept.sum() < 2:
+        raise Uninformative(
+            f"{int(kept.sum())} attempts were rated twice or more: the noise of one attempt is not a floor.",
+            "Rate two attempts or more, twice each at least.",
+        )
+    plan = design(len(scores), level=level, groups=groups, item_weights=item_weights, interval=interval, rng=rng).keep(
+        kept
+    )
+    scores, counts, missing = scores[kept], counts[kept], int((~kept).sum())
+    centre = np.nanmean(scores, axis=1)
+    squares = np.nansum((scores - centre[:, None]) ** 2, axis=1)
+    mean_square = mean_of(squares, plan)
+    rows = np.column_stack([squares, counts - 1])
+    pooled = type(mean_square)(rows, mean_square.statistic, plan)
+    sd = math.sqrt(pooled.value())
+    freedom = float((counts - 1).sum())
+    if plan.count is None and not plan.weighted:
+        ends, method = intervals.standard_deviation(sd, freedom, level), f"chi-squared, {freedom:g} degrees of freedom"
+    else:
+        half = intervals.quantile(level, plan.units) * math.sqrt(pooled.variance()) / (2 * sd * sd) if sd else 0.0
+        ends, method = (sd * math.exp(-half), sd * math.exp(half)), "linearised log sd, t(G - 1)"
+    notes = warn_few_groups(plan.count)
+    floor = wrap(plan, sd, ends, method, missing=missing, notes=notes)
+    factor = intervals.quantile(level) * math.sqrt(2)
+    change = wrap(plan, factor * sd, (factor * ends[0], factor * ends[1]), method, missing=missing, notes=notes)
+    flips = flip_share(scores, counts, threshold)
+    near = np.abs(centre - threshold) <= change.value
+    return NoiseFloor(
+        sd=floor,
+        minimal_detectable_change=change,
+        flip_rate=rate(flips, plan, missing=missing),
+        flip_rate_near=rate(flips[near], plan.keep(near), missing=missing),
+        notes=(f"threshold {threshold:g}; {int(near.sum())} attempts lie near it",),
+    )
+
+
+def flip_share(scores: FloatArray, counts: IntArray, threshold: float) -> FloatArray:
+    """Share of pairs of an attempt's ratings that fall on both sides of the threshold."""
+    passed = (scores >= threshold).sum(axis=1)
+    return np.asarray(2 * passed * (counts - passed) / (counts * (counts - 1)), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VarianceComponents(Shown):
+    """Variances that add up to the variance of one score.
+
+    Attributes:
+        task: between tasks.
+        attempt: between attempts of one task.
+        rater: between raters; nan with one rater.
+        repeat: what is left: the same rater on the same attempt again, and what raters see differently.
+        notes: what was cut to 0.
+    """
+
+    task: Estimate
+    attempt: Estimate
+    rater: Estimate
+    repeat: Estimate
+    notes: tuple[str, ...] = ()
+
+
+FACTORS = ("task", "attempt", "rater")
+
+
+def variance_components(
+    scores: Values,
+    task: Values,
+    attempt: Values,
+    rater: Values | None = None,
+    *,
+    level: float = 0.95,
+) -> VarianceComponents:
+    """Variance of scores by task, attempt (within task), rater (crossed) and repeat.
+
+    Henderson's method I (1953): the sums of squares T_f = sum(total^2 / n) over the levels of each factor are set equal to their
+    expectations under random effects, which hold for any unbalanced table; in a balanced one this is the analysis of variance.
+    Negative solutions are cut to 0, and said. Intervals: delete-one-task jackknife with t(tasks - 1), cut at 0.
+
+    Args:
+        scores: one a rating; missing ones are left out.
+        task: task of each rating.
+        attempt: attempt of each rating; the same name in two tasks is two attempts.
+        rater: rater of each rating, None where there is one.
+        level: confidence level.
+
+    Raises:
+        Uninformative: with fewer than two tasks, or where the factors cannot be told apart.
+    """
+    values = numbers(scores, "scores")
+    frame = pd.DataFrame({"score": values, "task": np.asarray(task), "attempt": np.asarray(attempt)})
+    frame["rater"] = "one" if rater is None else np.asarray(rater)
+    frame["attempt"] = frame.groupby(["task", "attempt"]).ngroup()
+    kept = frame.dropna()
+    tasks = kept["task"].unique()
+    if len(tasks) < 2:
+        raise Uninformative(f"The ratings come from {len(tasks)} task.", "Rate attempts of two tasks or more.")
+    # One attempt a task, or one rater, leaves its factor out instead of splitting one variance at random.
+    used = [
+        name
+        for name in FACTORS
+        if kept[name].nunique() > 1 and not (name == "attempt" and kept["attempt"].nunique() == len(tasks))
+    ]
+    solved = henderson(kept, used)
+    without = np.array([henderson(kept[kept["task"] != one], used) for one in tasks])
+    plan = design(
+        len(kept), level=level, groups=kept["task"].to_numpy(), item_weights=None, interval="default", rng=None
+    )
+    parts: dict[str, Estimate] = {}
+    missing = len(frame) - len(kept)
+    for position, name in enumerate([*used, "repeat"]):
+        spread = (
+            (len(tasks) - 1) / len(tasks) * float(((without[:, position] - without[:, position].mean()) ** 2).sum())
+        )
+        value = max(float(solved[position]), 0.0)
+        ends = intervals.wald(float(solved[position]), spread, intervals.quantile(level, len(tasks)), 0.0)
+        parts[name] = wrap(
+            plan, value, (ends[0], max(ends[1], 0.0)), "delete-one-task jackknife, t(G - 1)", missing=missing, notes=()
+        )
+    empty = undefined(plan, missing, (0.0, math.inf), ("cannot be told apart in these data",))
+    cut = [name for name, solution in zip([*used, "repeat"], solved, strict=True) if solution < 0]
+    notes = tuple(f"{name}: the solution was negative and is cut to 0" for name in cut)
+    return VarianceComponents(**{name: parts.get(name, empty) for name in (*FACTORS, "repeat")}, notes=notes)
+
+
+def henderson(frame: pd.DataFrame, used: list[str]) -> FloatArray:
+    """Solve E[T] = T for the variances of the used factors and of what is left; nan where they cannot be told apart."""
+    y = frame["score"].to_numpy() - frame["score"].mean()
+    codes = {name: pd.factorize(frame[name])[0] for name in used}
+    n = len(y)
+    squares = [*(between(y, codes[name]) for name in used), float((y * y).sum())]
+    overall = float(y.sum()) ** 2 / n
+    zero = np.zeros(n, dtype=np.int64)
+    base = [overlap(zero, codes[name]) for name in used]
+    rows = [
+        [overlap(codes[one], codes[other]) - base[k] for k, other in enumerate(used)] + [float(codes[one].max())]
+        for one in used
+    ]
+    rows.append([n - base[k] for k in range(len(used))] + [n - 1.0])
+    try:
+        return np.linalg.solve(np.array(rows), np.array(squares) - overall)
+    except np.linalg.LinAlgError:
+        return np.full(len(used) + 1, math.nan)
+
+
+def between(y: FloatArray, codes: NDArray[np.int64]) -> float:
+    """Sum over levels of total^2 / n."""
+    return float((np.bincount(codes, weights=y) ** 2 / np.bincount(codes)).sum())
+
+
+def overlap(outer: NDArray[np.int64], inner: NDArray[np.int64]) -> float:
+    """Coefficient of the inner factor's variance in T of the outer: sum over pairs of levels of n_ij^2 / n_i."""
+    pairs, counts = np.unique(outer * (inner.max() + 1) + inner, return_counts=True)
+    return float((counts**2 / np.bincount(outer)[pairs // (inner.max() + 1)]).sum())

@@ -1,0 +1,103 @@
+"""Ratings as rows whose sums determine a statistic of agreement."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pge_nb.calibration.choose import Cells
+from pge_nb.calibration.inputs import Coded, FloatArray, IntArray
+from pge_nb.calibration.intervals import PRIOR_MASS
+from pge_nb.calibration.sums import Statistic
+from pge_nb.errors import BadInput
+
+Weights: TypeAlias = Literal["linear", "quadratic"] | None
+MOST_CELLS = 256  # patterns up to which the Dirichlet posterior of the cells is drawn
+
+
+def similarity(coded: Coded, weights: Weights) -> FloatArray:
+    """Weight of each pair of labels, 1 for the same: identity, 1 - |i - j| / (q - 1) or 1 - ((i - j) / (q - 1))^2.
+
+    Raises:
+        BadInput: for ordered weights on text whose order was not declared, and for an unknown name.
+    """
+    # A single label still leaves room for another that nobody gave.
+    q = max(len(coded.labels), 2)
+    if weights is None:
+        return np.eye(q)
+    if weights not in ("linear", "quadratic"):
+        raise BadInput(f"weights is {weights!r}.", 'Give None, "linear" or "quadratic".')
+    if not coded.ordered:
+        raise BadInput(f"The order of the labels {coded.labels!r} is not declared.", "Give labels=[...], lowest first.")
+    gap = np.abs(np.subtract.outer(np.arange(q), np.arange(q))) / (q - 1)
+    return np.asarray(1 - (gap if weights == "linear" else gap**2), dtype=np.float64)
+
+
+def pair_rows(q: int) -> Callable[[IntArray], FloatArray]:
+    """Items x 2 codes -> items x q^2: which cell of the table the item is in."""
+    return lambda pairs: np.eye(q * q)[pairs[:, 0] * q + pairs[:, 1]]
+
+
+def share_rows(alike: FloatArray) -> Callable[[IntArray], FloatArray]:
+    """Items x raters codes -> (rated twice, agreement, rated, share of each label)."""
+
+    def rows(codes: IntArray) -> FloatArray:
+        counts = np.stack([(codes == k).sum(axis=1) for k in range(len(alike))], axis=1).astype(np.float64)
+        rated = counts.sum(axis=1)
+        twice = rated >= 2
+        pairs = (counts * (counts @ alike - 1)).sum(axis=1)
+        agree = np.divide(pairs, rated * (rated - 1), out=np.zeros(len(codes)), where=twice)
+        return np.column_stack([twice, agree, rated > 0, counts / np.maximum(rated, 1)[:, None]])
+
+    return rows
+
+
+def kappa_statistic(disagreement: FloatArray) -> Statistic:
+    """Kappa of the q^2 cell sums."""
+    q = len(disagreement)
+
+    def kappa(sums: NDArray[Any]) -> NDArray[Any]:
+        table = sums.reshape(*sums.shape[:-1], q, q)
+        rows, cols, total = table.sum(axis=-1), table.sum(axis=-2), sums.sum(axis=-1)
+        expected = ((rows @ disagreement) * cols).sum(axis=-1)
+        return np.asarray(1 - (table * disagreement).sum(axis=(-2, -1)) * total / expected)
+
+    return kappa
+
+
+def ac_statistic(alike: FloatArray) -> Statistic:
+    """AC1 or AC2 of the sums of ``share_rows``."""
+    q = len(alike)
+    factor = alike.sum() / (q * (q - 1))
+
+    def ac(sums: NDArray[Any]) -> NDArray[Any]:
+        shares = sums[..., 3:] / sums[..., 2, None]
+        chance = factor * (shares * (1 - shares)).sum(axis=-1)
+        return np.asarray((sums[..., 1] / sums[..., 0] - chance) / (1 - chance))
+
+    return ac
+
+
+def fleiss_statistic(alike: FloatArray) -> Statistic:
+    """Fleiss's kappa of the sums of ``share_rows``."""
+
+    def fleiss(sums: NDArray[Any]) -> NDArray[Any]:
+        shares = sums[..., 3:] / sums[..., 2, None]
+        chance = ((shares @ alike) * shares).sum(axis=-1)
+        return np.asarray((sums[..., 1] / sums[..., 0] - chance) / (1 - chance))
+
+    return fleiss
+
+
+def cells_of(codes: IntArray, q: int, rows_of: Callable[[Any], FloatArray]) -> Cells | None:
+    """All patterns of the ratings, None when they are too many or some are missing."""
+    if q == 0 or not len(codes) or q ** codes.shape[1] > MOST_CELLS or (codes < 0).any():
+        return None
+    patterns = np.array(list(itertools.product(range(q), repeat=codes.shape[1])), dtype=np.int64)
+    places = q ** np.arange(codes.shape[1] - 1, -1, -1)
+    mass = np.full(len(patterns), PRIOR_MASS / len(patterns))
+    return Cells(rows_of(patterns), mass, (codes @ places).astype(np.float64))

@@ -1,0 +1,71 @@
+"""Agreement of many resamples at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from pge_nb.calibration import coincidence
+from pge_nb.calibration.inputs import Coded, FloatArray, IntArray, Matrix, code, ratings_matrix
+from pge_nb.calibration.patterns import (
+    ac_statistic,
+    fleiss_statistic,
+    kappa_statistic,
+    pair_rows,
+    share_rows,
+    similarity,
+)
+from pge_nb.calibration.sums import CHUNK, Statistic, quietly
+from pge_nb.errors import BadInput
+
+Named: TypeAlias = Literal["kappa", "ac1", "alpha", "fleiss"]
+
+
+def resampled_agreement(
+    ratings: Matrix, indices: Sequence[IntArray], statistic: Named = "kappa", *, labels: Sequence[Any] | None = None
+) -> FloatArray:
+    """A nominal statistic of each resample, without going through the items anew for each.
+
+    Args:
+        ratings: items x raters (two for kappa); missing allowed, except that kappa leaves such items out.
+        indices: positions of the items of each resample, as ``resample_indices`` gives them; lengths may differ.
+        statistic: "kappa" (Cohen), "ac1" (Gwet), "alpha" (Krippendorff, nominal) or "fleiss".
+        labels: all labels; None: those that occur in ``ratings``.
+
+    Returns:
+        one value a resample, nan where it is undefined.
+
+    Raises:
+        BadInput: for a wrong shape or an unknown name.
+    """
+    coded = code(ratings_matrix(ratings), labels)
+    rows, function = parts_of(coded, statistic)
+    out = [quietly(function, counts @ rows) for counts in item_counts(indices, len(rows))]
+    return np.asarray(np.concatenate(out) if out else np.empty(0), dtype=np.float64)
+
+
+def parts_of(coded: Coded, statistic: Named) -> tuple[FloatArray, Statistic]:
+    """Rows of the items, those that do not count left at 0, and the function of their sums."""
+    codes, alike = coded.codes, similarity(coded, None)
+    if statistic == "kappa":
+        if codes.shape[1] != 2:
+            raise BadInput(f"kappa has {codes.shape[1]} raters.", 'Give two, or use "fleiss" or "alpha".')
+        complete = np.asarray((codes >= 0).all(axis=1), dtype=bool)
+        return pair_rows(len(alike))(np.maximum(codes, 0)) * complete[:, None], kappa_statistic(1 - alike)
+    if statistic == "ac1":
+        return share_rows(alike)(codes), ac_statistic(alike)
+    if statistic == "fleiss":
+        return share_rows(alike)(codes), fleiss_statistic(alike)
+    if statistic == "alpha":
+        paired = np.asarray((codes >= 0).sum(axis=1) >= 2, dtype=bool)
+        return coincidence.nominal_rows(codes, len(coded.labels)) * paired[:, None], coincidence.nominal_alpha
+    raise BadInput(f"statistic is {statistic!r}.", 'Give "kappa", "ac1", "alpha" or "fleiss".')
+
+
+def item_counts(indices: Sequence[IntArray], items: int) -> Iterator[FloatArray]:
+    """How often each item was drawn, a block of resamples at a time."""
+    step = max(1, CHUNK // max(items, 1))
+    for start in range(0, len(indices), step):
+        yield np.array([np.bincount(row, minlength=items) for row in indices[start : start + step]], dtype=np.float64)
