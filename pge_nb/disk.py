@@ -137,7 +137,7 @@ class RealDisk:
         with contextlib.ExitStack() as stack:
             try:
                 self.house.mkdir(exist_ok=True)
-                stack.enter_context(FileLock(self.beside("state.lock"), timeout=PATIENCE))
+                stack.enter_context(FileLock(self.beside("state.lock"), timeout=PATIENCE, poll_interval=0.002))
             except Timeout:
                 raise StateBusy(
                     f"Another process has kept {self.path} locked for {PATIENCE:g} seconds.",

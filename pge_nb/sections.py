@@ -20,6 +20,8 @@ HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 class NotUnderstood(Broken):
     """A section that is what was written, but not by this version."""
 
+    PREFIX = "is whole, but not understood: "
+
 
 def framed(place: Place, record: Record, now: datetime) -> Frame:
     """The section of a record, at its place in the file. ``BadInput`` says what cannot stand in one."""
@@ -46,9 +48,19 @@ def section_of(one: Frame) -> Section:
             purpose=_purpose(one),
         )
     except (Misfit, UnicodeDecodeError) as error:
-        raise NotUnderstood(one.place.seq, f"is whole, but not understood: {error}.") from None
+        raise NotUnderstood(one.place.seq, f"{NotUnderstood.PREFIX}{error}.") from None
     at, place = one.names.get("at", ""), one.place
     return Section(record=record, seq=place.seq, prev=place.prev, sha256=one.sha256, at=at, offset=place.offset)
+
+
+def readable(one: Frame) -> Section:
+    """The section of a frame that is about to be written. ``BadInput`` for one that could never be read again."""
+    try:
+        return section_of(one)
+    except NotUnderstood as error:
+        raise BadInput(
+            f"A section of kind {one.kind} cannot be written: it {error.why}", "Change that value."
+        ) from None
 
 
 def round_key(record: Record) -> tuple[object, ...]:

@@ -26,7 +26,7 @@ from .errors import BadInput, PgeError, StateBusy, StateDamaged
 from .framing import Broken, Frame, Place, Tail, walk
 from .records import Note, Record, Section
 from .run import Run
-from .sections import NotUnderstood, framed, redacted, round_key, section_of
+from .sections import NotUnderstood, framed, readable, redacted, round_key, section_of
 
 FILE_NAME = "shared_state.md"
 
@@ -94,6 +94,7 @@ class StateFile:
         self._place = Place()
         self._rounds: Counter[tuple[object, ...]] = Counter()
         self._read_once = False
+        self._untold: tuple[Record, ...] = ()  # torn tails that were moved aside; kept until they are told in the file
         self._one_at_a_time = threading.RLock()
         if disk is None:
             _check_place(self.path)
@@ -123,13 +124,18 @@ class StateFile:
         with self._one_at_a_time, self.disk.locked():
             tail = self._take_in_news()
             if tail is not None:
-                records = (self._move_aside(tail), *records)
-            written = self._frames(records)
-            self._write(b"".join(one.data for one in written))
-            sections = tuple(map(self._take_in, written))
-            if written:
+                self._frames(records)  # what cannot be written is refused before anything is moved
+                self._untold += (self._move_aside(tail),)
+            told = len(self._untold)
+            frames = self._frames((*self._untold, *records))
+            sections = tuple(map(readable, frames))
+            self._write(b"".join(one.data for one in frames))
+            for one, section in zip(frames, sections, strict=True):
+                self._take_in(one, section)
+            self._untold = ()
+            if frames:
                 self._note_head()
-            return sections if tail is None else sections[1:]
+            return sections[told:]
 
     def verify(self) -> Verification:
         """Read the whole file again, from the first byte."""
@@ -195,19 +201,17 @@ class StateFile:
                 if isinstance(one, Tail):
                     _check_tail(one, head)
                     return one
-                self._take_in(one, head)
+                self._take_in(one, _known(one, head))
             _check_reached(self._place, size, head)
         except Broken as error:
             raise _damage(self.path, error) from None
         self._read_once = True
         return None
 
-    def _take_in(self, one: Frame, head: Head | None = None) -> Section:
-        section = _known(one, head)
+    def _take_in(self, one: Frame, section: Section) -> None:
         self._rounds[round_key(section.record)] += 1
         self._place = one.after
         self._run.add(section)
-        return section
 
     # Writing
 
