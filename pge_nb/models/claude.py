@@ -19,7 +19,7 @@ from ..errors import ModelFailed
 from ..payloads import Json, compact
 from ..redaction import Redactor
 from . import NONCE, CallBroken, CallStopped, Listen, Reply, Request, Stop
-from .failures import Lost, explain, no_key, unsendable
+from .failures import ErrorEvent, Lost, explain, no_key, unsendable
 from .gathered import MALFORMED, Gathered, fields
 from .polled import StopAsked, hang_up, polled
 
@@ -147,8 +147,9 @@ class Claude:
                 if "json" in stream.response.headers.get("content-type", ""):
                     yield {**fields(json.loads(stream.response.read())), "type": "message"}
                     return
-                for event in stream:
-                    yield event if isinstance(event, dict) else event.to_dict(mode="json")
+                for event in stream.raw_events(stream.response):
+                    if event.data:
+                        yield told(event.data)
             except httpx2.TimeoutException:
                 raise Lost("stopped in the middle of its answer") from None
             except (httpx2.HTTPError, httpx2.StreamError, ValueError):
@@ -172,6 +173,17 @@ class Claude:
                 # Only now is it known that they were what was wrong.
                 self._refused |= {extra for extra in extras_of(request) if extra not in extras}
                 return stream
+
+
+def told(data: str) -> dict[str, Json]:
+    """An event, as it was sent: the SDK's own types would drop what they do not know. ``ErrorEvent`` where it is one."""
+    event = json.loads(data)
+    if not isinstance(event, dict):
+        raise Lost("gave no readable answer")
+    if event.get("type") == "error":
+        error = fields(event.get("error"))
+        raise ErrorEvent(str(error.get("type", "")), str(error.get("message", "")))
+    return event
 
 
 def import_sdk() -> ModuleType:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..errors import ModelFailed
 from ..records import Usage
 from ..redaction import Redactor
 from . import CallBroken
-
-if TYPE_CHECKING:
-    import anthropic
 
 LONGEST_QUOTE = 240
 AGAIN = "%pge resume asks again."
@@ -18,6 +13,15 @@ AGAIN = "%pge resume asks again."
 
 class Lost(Exception):
     """A request that went out and got no readable answer; what it was billed is not known. Says it in words."""
+
+
+class ErrorEvent(Exception):
+    """An error that came as an event of a stream. ``kind`` is the API's word for it."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(kind, message)
+        self.kind = kind
+        self.api_message = message
 
 
 def no_key() -> ModelFailed:
@@ -50,8 +54,13 @@ def explain(
         return error
     if begun:
         return CallBroken(f"The reply of {place} broke off{said(error, redact)}.", AGAIN, usage)
+    words = said(error, redact)
+    if isinstance(error, ErrorEvent):
+        return refused(error.kind, 200, words, model=model, place=place)
     if isinstance(error, anthropic.APIStatusError):
-        return refused(error, model, place, redact)
+        wait = redact.text(error.response.headers.get("retry-after", ""))[:40]
+        asked = f"{words}; it asks to wait {wait} seconds" if wait else words
+        return refused(str(error.type or ""), error.status_code, asked, model=model, place=place)
     if isinstance(error, anthropic.APIConnectionError):
         why = "no connection in time" if isinstance(error, anthropic.APITimeoutError) else "no connection"
         return ModelFailed(f"{place} cannot be reached: {why}.", "Check the network and ANTHROPIC_BASE_URL; " + AGAIN)
@@ -62,9 +71,8 @@ def explain(
     )
 
 
-def refused(error: anthropic.APIStatusError, model: str, place: str, redact: Redactor) -> ModelFailed:
-    """An answer with an error. It was not billed."""
-    words, kind, status = said(error, redact), str(error.type or ""), error.status_code
+def refused(kind: str, status: int, words: str, *, model: str, place: str) -> ModelFailed:
+    """An answer with an error, of the API's ``kind`` where it is told. It was not billed."""
     if is_about_money(kind, status, words):
         return ModelFailed(
             f"{place} has no credit left for this key{words}.", "Add credit to the account; then " + AGAIN
@@ -80,9 +88,7 @@ def refused(error: anthropic.APIStatusError, model: str, place: str, redact: Red
             f"{place} has no Messages API there.", "ANTHROPIC_BASE_URL is the address without /v1/messages."
         )
     if kind == "rate_limit_error" or status == 429:
-        wait = error.response.headers.get("retry-after")
-        asked = f" It asks to wait {redact.text(wait)[:40]} seconds." if wait else ""
-        return ModelFailed(f"{place} takes no more requests for now{words}.{asked}", "Wait; then " + AGAIN)
+        return ModelFailed(f"{place} takes no more requests for now{words}.", "Wait; then " + AGAIN)
     if kind == "overloaded_error" or status == 529:
         return ModelFailed(f"{place} is overloaded{words}.", "Wait; then " + AGAIN)
     if kind == "request_too_large" or status == 413:
