@@ -87,7 +87,7 @@ def ask(
         return Asked(value=read(reply), reasons=(), calls=tuple(calls), text=reply.text)
     except Unusable as error:
         reasons.append(_reason(error, reply))
-    again = repair(request, reply, reasons[0])
+        again = repair(request, reply, f"{reasons[0]}.\n{error.again}")
     second = equipment.model.reply(again, listen=equipment.listen, stop=equipment.stop)
     calls.append(call_of(again, second))
     try:
@@ -102,7 +102,7 @@ def repair(request: Request, reply: Reply, reason: str) -> Request:
     """The one repair request: what was asked, what came, and why it could not be used."""
     # A service refuses an empty turn, and a weak model repeats a long one.
     came = reply.text.strip()[:REPAIR_SHOWN] or "(an empty reply)"
-    said = f"Your reply could not be used: {reason}.\nReply again, whole, in exactly the shape that was asked for."
+    said = f"Your reply could not be used: {reason}"
     messages = (*request.messages, {"role": "assistant", "content": came}, {"role": "user", "content": said})
     return replace(request, messages=messages, about=replace(request.about, turn=request.about.turn + 1))
 

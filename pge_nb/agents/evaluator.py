@@ -34,7 +34,7 @@ from ..verdict import JUDGE, Claim, grade, overall, verdict_of
 from ..workspace import EvidenceBook, laid, layered
 from .equipment import Agent, ask, effort_of, model_of
 from .generator import base_tree
-from .judging import Docket, difference, faulty, laid_before, merged, read_claims, told
+from .judging import Docket, difference, faulty, laid_before, merged, read_claims, sent_back
 from .replies import Unusable, json_alone
 from .terms import Terms, method_lines, read_terms, shown
 
@@ -227,7 +227,7 @@ class Evaluator(Agent):
             first.extend(read_claims(reply.text, docket))
             found.update(faulty(first, docket))
             if found:
-                raise Unusable(told(found))
+                raise sent_back(found, docket)
             return first
 
         def repaired(reply: Reply) -> list[Claim]:

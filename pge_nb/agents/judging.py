@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..models import NONCE
-from ..payloads import Json
+from ..payloads import Json, compact
 from ..records import Attempt, Check, Criterion, Evidence, FileRef
 from ..verdict import JUDGE, Claim, faults, usable_score
 from ..workspace import Objects
@@ -57,8 +57,21 @@ def laid_before(docket: Docket, every_check: Sequence[Check], diff: str) -> str:
         parts.append(
             f'What changed since the last attempt:\n<diff mark="{NONCE}">\n{neutral(diff)}\n</diff mark="{NONCE}">'
         )
-    parts.append(f"Give a finding on each of: {', '.join(docket.ids)}.")
+    parts.append(f"Give a finding on each of: {', '.join(docket.ids)}.\n{shape(docket)}")
     return "\n\n".join(parts)
+
+
+def shape(docket: Docket, only: Collection[str] | None = None) -> str:
+    """The shape of the reply with the ids filled in: a weak model keeps to what it can copy.
+
+    Nothing in it is a usable verdict, score or piece of evidence, so that what is copied along can decide nothing.
+    """
+    cited = {"says": "<what you saw>", "evidence": ["<id>"], "quote": "<one line of it>"}
+    decisive = [(check.id, {"verdict": "<pass or fail>"}) for check in docket.checks]
+    decisive += [(criterion.name, {"score": "<number from 0 to 10>"}) for criterion in docket.criteria]
+    wanted = [compact({"on": on, **cited, **word}) for on, word in decisive if only is None or on in only]
+    listed = ",\n".join(wanted)
+    return f'Reply with one JSON object of exactly this shape, no text around it:\n{{"findings": [\n{listed}\n]}}'
 
 
 def _listed(checks: Sequence[Check]) -> list[str]:
@@ -127,9 +140,10 @@ def faulty(claims: Sequence[Claim], docket: Docket) -> dict[str, str]:
     return faults([c.id for c in docket.checks], [c.name for c in docket.criteria], claims, docket.texts)
 
 
-def told(found: Mapping[str, str]) -> str:
-    """The faults as a repair request says them."""
-    return "; ".join(f"{on}: {why}" for on, why in found.items())
+def sent_back(found: Mapping[str, str], docket: Docket) -> Unusable:
+    """The faults as a repair request tells them, with the shape for what is asked again."""
+    reason = "; ".join(f"{on}: {why}" for on, why in found.items())
+    return Unusable(reason, again=f"Give these findings again. {shape(docket, found)}")
 
 
 def merged(first: Sequence[Claim], second: Sequence[Claim], found: Mapping[str, str]) -> list[Claim]:

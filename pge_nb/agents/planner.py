@@ -56,7 +56,8 @@ class Planner(Agent):
         def strict(reply: Reply) -> Plan:
             plan = read_plan(json_somewhere(reply.text), criteria)
             if len(plan.steps) > limit:
-                raise Unusable(f"the plan has {len(plan.steps)} steps, and at most {limit} are allowed; join steps, and leave nothing out")
+                long = f"the plan has {len(plan.steps)} steps, and at most {limit} are allowed"
+                raise Unusable(f"{long}; join steps, and leave nothing out")
             return plan
 
         def mild(reply: Reply) -> Plan:

@@ -21,7 +21,13 @@ COMMENT_PATH = re.compile(
 
 
 class Unusable(ValueError):
-    """A reply that cannot be used; its text is the reason that a repair request gives."""
+    """A reply that cannot be used: the reason that a repair request gives, and how to reply ``again``."""
+
+    def __init__(
+        self, reason: str, *, again: str = "Reply again, whole, in exactly the shape that was asked for."
+    ) -> None:
+        super().__init__(reason)
+        self.again = again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
