@@ -170,9 +170,9 @@ def test_a_limit_on_calls_stops_the_run_whole_and_more_lets_it_go_on(tmp_path: P
 
 def test_a_limit_on_tokens_is_reserved_before_the_call(tmp_path: Path, at_stub: Any) -> None:
     with at_stub() as stub:
-        result = PGEHarness(config(tmp_path, max_tokens_total=9_000, max_tokens=1_000)).run(PROMPT)
+        result = PGEHarness(config(tmp_path, max_tokens_total=6_000, max_tokens=1_000)).run(PROMPT)
         assert result.outcome == "stopped"
-        assert 0 < stub.tally.tokens <= 9_000
+        assert 0 < stub.tally.tokens <= 6_000
 
 
 def test_a_limit_in_dollars_is_refused_where_a_model_has_no_price(tmp_path: Path) -> None:
