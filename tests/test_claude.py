@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import anthropic
 import pytest
@@ -15,6 +15,7 @@ from messages_stub import MessagesStub, Script, StubReply
 from pge_nb.errors import ModelFailed
 from pge_nb.models import NONCE, About, CallBroken, CallStopped, Request
 from pge_nb.models.claude import Claude
+from pge_nb.models.recording import Recording
 from pge_nb.records import Usage
 
 KEY = "sk-ant-0123456789abcdef"
@@ -440,3 +441,31 @@ def test_a_key_that_cannot_be_sent_is_told_without_showing_it(monkeypatch):
         claude.close()
     assert "0123456789" not in str(caught.value)
     assert not isinstance(caught.value, CallBroken)
+
+
+# The bill
+
+
+def test_the_log_bills_what_the_service_did_and_its_bound_covers_what_was_lost(tmp_path):
+    """Refusals, retries, a cut stream, a stop: the settled calls cost what the stub billed for them, to the token."""
+    cut = StubReply("a long reply " * 9, cut_after_events=8)
+    script = [
+        error(529, "overloaded_error", headers={"retry-after": "0.01"}),
+        "first",
+        error(401, "authentication_error"),
+        "second",
+        cut,
+        StubReply("third", usage={"cache_read_input_tokens": 500, "cache_creation_input_tokens": 70}),
+    ]
+    with asked(script, retries=1) as (claude, stub):
+        log = Recording(tmp_path / "calls.jsonl", claude)
+        for number in range(5):
+            with suppress(ModelFailed):
+                log.reply(request(f"call {number}"))
+        again = Recording(tmp_path / "calls.jsonl", claude)
+        assert [again.reply(request(f"call {number}")).text for number in (0, 2, 4)] == ["first", "second", "third"]
+    (broken,) = log.unfinished()
+    assert broken.usage is not None
+    assert sum(call.usage.total for call in log.calls()) + broken.usage.total == stub.tally.tokens
+    assert (len(log.calls()), stub.tally.requests, stub.tally.cut) == (3, 6, 1)
+    assert stub.tally.tokens <= log.spent().tokens

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from pge_nb.errors import BadInput, LimitReached, ModelFailed, StateDamaged
 from pge_nb.models import About, CallBroken, CallStopped, Reply, Request, text_reply
+from pge_nb.models.calllog import KINDS
 from pge_nb.models.limits import Limits, Prices
 from pge_nb.models.recording import Recording, call_of
 from pge_nb.records import Usage
@@ -460,3 +461,11 @@ def test_a_replayed_run_that_asks_for_more_leaves_no_unfinished_call(path, tmp_p
     with pytest.raises(ModelFailed):
         there.reply(request("more"))
     assert there.unfinished() == ()
+
+
+def test_the_fields_of_every_line_stand_in_the_documentation():
+    documented = (Path(__file__).parents[1] / "docs" / "call-log.md").read_text()
+    rows = {row.split("|")[1].strip(): row for row in documented.split("\n") if row.startswith("| `")}
+    for name, kind in KINDS.items():
+        for field in fields(kind):
+            assert f"`{field.name}`" in rows[f"`{name}`"], (name, field.name)
