@@ -107,7 +107,7 @@ def _exhausted(run: Run, step: int, attempt: int) -> tuple[Decision, Question | 
 def _keep(run: Run, step: int, spent: str) -> Decision | None:
     best = best_attempt(run, step)
     report = run.evaluation(step, best) if best is not None else None
-    least = weakest(report.findings) if report is not None else None
+    least = _weakest(run, report)
     floor = number(run.settings, "degrade_floor")
     if least is None or least < floor:
         return None
@@ -137,13 +137,17 @@ def _numbers(run: Run, step: int, attempt: int | None) -> dict[str, Json]:
     return {
         "attempts": len(run.attempts(step)),
         "attempts_allowed": int(1 + number(run.settings, "max_retries_per_step")),
-        "overall": _known(report, report.overall if report else None),
-        "weakest": _known(report, weakest(report.findings) if report else None),
+        "overall": _rounded(report.overall if report else None),
+        "weakest": _rounded(_weakest(run, report)),
     }
 
 
-def _known(report: EvaluationReport | None, value: float | None) -> Json:
-    return None if report is None or value is None else round(value, 4)
+def _weakest(run: Run, report: EvaluationReport | None) -> float | None:
+    return weakest(report.findings, run.plan.criteria if run.plan else ()) if report else None
+
+
+def _rounded(value: float | None) -> Json:
+    return None if value is None else round(value, 4)
 
 
 def _times(run: Run, step: int, attempt: int) -> str:

@@ -74,15 +74,18 @@ def _finding(
 ) -> Finding:
     if not claims:
         return Finding(on=on, about=about, verdict="unmeasured", why="no finding was given", by=JUDGE)
+    # What a review decided is not the judge's to decide again.
+    claims = [claim for claim in claims if claim.by != JUDGE] or claims
     claim = claims[0]
     verdict, why = _weigh(claims, threshold, evidence)
+    one_score = threshold is not None and len({usable_score(each.score) for each in claims}) == 1
     return Finding(
         on=on,
         about=about,
         verdict=verdict,
         why=why,
         by=claim.by,
-        score=claim.score if threshold is not None else None,
+        score=usable_score(claim.score) if one_score else None,
         evidence=claim.evidence,
         quote=claim.quote,
         says=claim.says,
@@ -90,24 +93,32 @@ def _finding(
 
 
 def _weigh(claims: list[Claim], threshold: float | None, evidence: Mapping[str, str]) -> tuple[Verdict, str]:
-    claim = claims[0]
-    if any((other.met, other.score) != (claim.met, claim.score) for other in claims[1:]):
-        return "unmeasured", f"{len(claims)} findings that disagree"
+    """The verdict that claims on one thing come to, and why. Each is weighed by itself, so their order does not matter."""
+    weighed = [_weigh_one(claim, threshold, evidence) for claim in claims]
+    said = {
+        (claim.met, usable_score(claim.score), verdict) for claim, (verdict, _) in zip(claims, weighed, strict=True)
+    }
+    return weighed[0] if len(said) == 1 else ("unmeasured", f"{len(claims)} findings that disagree")
+
+
+def _weigh_one(claim: Claim, threshold: float | None, evidence: Mapping[str, str]) -> tuple[Verdict, str]:
     if claim.fault:
         return "unmeasured", claim.fault
     if threshold is None:
-        if claim.met is None:
+        if claim.met is not True and claim.met is not False:
             return "unmeasured", "neither pass nor fail was given"
         if not claim.met:
             return "fail", "not met"
+        reached = "met"
     else:
-        if claim.score is None:
+        score = usable_score(claim.score)
+        if score is None:
             return "unmeasured", "no usable score was given"
-        if claim.score < threshold:
-            return "fail", f"{claim.score:g} is below {threshold:g}"
-    if lacking := _lacking(claim, evidence):
-        return "fail", lacking
-    return "pass", "met" if threshold is None else f"{claim.score:g} reaches {threshold:g}"
+        if not score >= threshold:  # also where the threshold is no number
+            return "fail", f"{score:g} is below {threshold:g}"
+        reached = f"{score:g} reaches {threshold:g}"
+    lacking = _lacking(claim, evidence)
+    return ("fail", lacking) if lacking else ("pass", reached)
 
 
 def _lacking(claim: Claim, evidence: Mapping[str, str]) -> str:
@@ -163,25 +174,47 @@ def share_met(findings: Sequence[Finding]) -> float | None:
 def overall(findings: Sequence[Finding], criteria: Sequence[Criterion]) -> float | None:
     """Weighted mean of the criteria's scores, 0 to 10; without criteria 10 times the share of checks met.
 
-    None where anything was not measured. It orders attempts and drives the trend; it never excuses a fail.
+    None where anything was not measured, or a score rests on no evidence. It orders attempts and drives the trend; it never
+    excuses a fail.
     """
     if not findings or any(finding.verdict == "unmeasured" for finding in findings):
         return None
-    scores = {finding.on: finding.score for finding in findings if finding.about == "criterion"}
     if not criteria:
         share = share_met(findings)
         return None if share is None else HIGHEST * share
-    weights = [WEIGHTS[criterion.weight] for criterion in criteria]
-    weighted = [weight * (scores[c.name] or 0.0) for weight, c in zip(weights, criteria, strict=True)]
-    return math.fsum(weighted) / sum(weights)
+    scores = founded_scores(findings, criteria)
+    weighted = [WEIGHTS[c.weight] * score for c, score in zip(criteria, scores, strict=True) if score is not None]
+    if len(weighted) < len(criteria):
+        return None
+    return math.fsum(weighted) / sum(WEIGHTS[criterion.weight] for criterion in criteria)
 
 
-def weakest(findings: Sequence[Finding]) -> float | None:
-    """The least of the criteria's scores and 10 times the share of checks met; None where a score is not known."""
-    scores = [finding.score for finding in findings if finding.about == "criterion"]
+def weakest(findings: Sequence[Finding], criteria: Sequence[Criterion]) -> float | None:
+    """The least of the criteria's scores and 10 times the share of checks met.
+
+    None where a score is not known or rests on no evidence.
+    """
+    scores = founded_scores(findings, criteria)
     share = share_met(findings)
     known = [score for score in scores if score is not None] + ([HIGHEST * share] if share is not None else [])
     return min(known) if known and None not in scores else None
+
+
+def founded_scores(findings: Sequence[Finding], criteria: Sequence[Criterion]) -> list[float | None]:
+    """The score of each criterion; None where none was given, or where it reaches its threshold and still failed.
+
+    Such a score was claimed on evidence that does not hold: it must not lift an attempt above another.
+    """
+    said = {finding.on: finding for finding in findings if finding.about == "criterion"}
+    scores: list[float | None] = []
+    for criterion in criteria:
+        finding = said.get(criterion.name)
+        score = None if finding is None else finding.score
+        unfounded = (
+            finding is not None and finding.verdict == "fail" and score is not None and score >= criterion.threshold
+        )
+        scores.append(None if unfounded else score)
+    return scores
 
 
 def trend(score: float, best_before: float, noise: float) -> Trend:
