@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import html
 import math
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -77,10 +78,11 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold:
-    """What is shown only when it is asked for."""
+    """What is shown only when it is asked for. Plain text cannot unfold: there ``see`` names the command that shows it."""
 
     summary: str
     blocks: tuple[Block, ...]
+    see: str = ""
 
 
 Block = Table | Words | Verbatim | Picture | Fold
@@ -214,7 +216,8 @@ CAPTION_STYLE = "caption-side:top;text-align:left;font-weight:bold;padding:2px 0
 
 
 def _html_table(table: Table) -> str:
-    heads = "".join(f'<th scope="col" style="{CELL_STYLE}">{_text(head)}</th>' for head in table.heads)
+    style = CELL_STYLE.replace("white-space:normal", "white-space:nowrap")
+    heads = "".join(f'<th scope="col" style="{style}">{_text(head)}</th>' for head in table.heads)
     rows = "".join("<tr>" + "".join(map(_html_data, row)) + "</tr>" for row in table.rows)
     caption = f'<caption style="{CAPTION_STYLE}">{_text(table.caption)}</caption>'
     return f'<table style="{TABLE_STYLE}">{caption}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
@@ -284,7 +287,7 @@ def _plain_cell(cell: Cell) -> str:
 def _plain_table(table: Table, width: int = 100) -> str:
     """Columns as wide as they need, the widest giving way until the table fits."""
     rows = [[_plain_cell(cell) for cell in row] for row in table.rows]
-    widths = [max(map(len, column)) for column in zip(table.heads, *rows, strict=True)]
+    widths = [max(map(columns_of, column)) for column in zip(table.heads, *rows, strict=True)]
     while sum(widths) + 2 * len(widths) > width and max(widths) > 12:
         widths[widths.index(max(widths))] -= 1
     lines = [_plain_row(table.heads, widths), _plain_row(["-" * size for size in widths], widths)]
@@ -295,12 +298,23 @@ def _plain_row(cells: Sequence[str], widths: Iterable[int]) -> str:
     return "  ".join(_fitted(cell, size) for cell, size in zip(cells, widths, strict=True)).rstrip()
 
 
+def columns_of(text: str) -> int:
+    """How many columns of a terminal a text takes: two for a wide character, none for a combining one."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
 def _fitted(text: str, size: int) -> str:
-    return text.ljust(size) if len(text) <= size else text[: size - 1] + "…"
+    if columns_of(text) > size:
+        while columns_of(text) > size - 1:
+            text = text[:-1]
+        text += "…"
+    return text + " " * (size - columns_of(text))
 
 
 def _plain_fold(fold: Fold) -> str:
-    return "\n".join([f"> {visible(fold.summary)}", *(_PLAIN[type(block)](block) for block in fold.blocks)])
+    if fold.see:
+        return visible(f"+ {fold.summary} ({fold.see})")
+    return "\n".join([f"+ {visible(fold.summary)}", *(_PLAIN[type(block)](block) for block in fold.blocks)])
 
 
 _HTML: Mapping[type, Callable[..., str]] = {

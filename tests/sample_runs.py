@@ -10,11 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pge_nb import records as r
 from pge_nb.payloads import compact
 from pge_nb.run import Run
+from pge_nb.sandbox import ISOLATION
 from pge_nb.verdict import overall, verdict_of
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> | ``` \x1b[31mred\x1b[0m \u202ereversed &amp; "quoted"'
 LONG = "The function returns None for an empty list where the contract asks for a ValueError. " * 12
-PRACTICE_MODEL = "practice:skill=0.6,miss=0.1,false_alarm=0.05,leniency=0,noise=0.5,drift=0,seed=1"
+PRACTICE_MODEL = "practice:skill=0.6,seed=1"
 CRITERIA = (
     r.Criterion(name="correctness", description="Every input gives the right answer.", weight="high"),
     r.Criterion(name="clarity", description="A reader follows it at first sight.", weight="low", threshold=6.0),
@@ -161,9 +162,12 @@ def task(prompt: str = "Write slug(title) and unique(slugs) with tests.", **fiel
     whole = r.Task(
         prompt=prompt,
         run="0123456789abcdef",
-        settings={"model": PRACTICE_MODEL, "max_retries_per_step": 3},
+        settings={
+            "models": dict.fromkeys(("planner", "generator", "evaluator"), PRACTICE_MODEL),
+            "max_retries_per_step": 3,
+        },
         practice="slugs",
-        isolation="none: a child process with a time limit and a scrubbed environment",
+        isolation=ISOLATION,
     )
     return replace(whole, **fields)  # type: ignore[arg-type]
 

@@ -1,0 +1,244 @@
+"""The views of a run: what ``%pge`` shows of its plan, contracts, evaluations, trajectory, decisions and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from .. import frames
+from ..display import Block, Cell, Fold, Mark, Picture, Table, Verbatim, View, Words
+from ..records import EvaluationReport, Finding, Interruption, Proposal, Question, Receipt, Response, StepContract
+from ..run import Run
+from .costs import bill, cost_table, or_none, rounds_table
+from .ends import caveats, foot, next_move, open_question, title
+from .findings import findings_tables
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+def run_view(run: Run) -> View:
+    """The whole run: a row a step with its checks, attempts and verdict; the rest folded."""
+    folds: list[Block] = [
+        Fold(summary="Findings", blocks=tuple(findings_tables(run, standing=True)), see="%pge show evaluations")
+    ]
+    if any(len(run.evaluations(step.number)) > 1 for step in run.steps):
+        folds.append(Fold(summary="Scores by attempt", blocks=(_chart(run),), see="%pge show trajectory"))
+    folds += [
+        Fold(
+            summary=f"Plan: {len(run.steps)} steps, {len(run.plan.criteria) if run.plan else 0} criteria",
+            blocks=tuple(_plan(run)),
+            see="%pge show plan",
+        ),
+        Fold(summary=bill(frames.cost(run)), blocks=(cost_table(run),), see="%pge show cost"),
+    ]
+    return _view(run, "run", [_steps(run), *_standing(run), *(folds if run.plan else [])], frames.plan(run))
+
+
+def plan_view(run: Run) -> View:
+    """Steps and criteria."""
+    return _view(run, "plan", list(_plan(run)), frames.plan(run))
+
+
+def contract_view(run: Run, step: int | None = None) -> View:
+    """The contract of one step or of all: deliverables, checks, and how it came to stand."""
+    steps = [run.step(step).number] if step is not None else [one.number for one in run.steps]
+    blocks = [block for one in steps for block in _contract(run, one)]
+    frame = frames.checks(run)
+    return _view(
+        run, "contract", blocks or [Words("No contract was negotiated yet.")], frame[frame["step"].isin(steps)]
+    )
+
+
+def evaluations_view(run: Run, step: int | None = None, attempt: int | None = None) -> View:
+    """Findings, a row a check and criterion: of what stands for each step, or of every attempt of one."""
+    blocks = list(findings_tables(run, step, attempt, standing=step is None))
+    return _view(run, "evaluations", blocks, _at(frames.evaluations(run), step, attempt))
+
+
+def trajectory_view(run: Run, step: int | None = None) -> View:
+    """Scores by attempt as a picture, and as numbers."""
+    frame = _at(frames.trajectory(run), step)
+    if frame.empty:
+        return _view(run, "trajectory", [Words("No attempt was evaluated yet.")], frame)
+    return _view(run, "trajectory", [_chart(run, step), Fold(summary="The numbers", blocks=(_scores(frame),))], frame)
+
+
+def decisions_view(run: Run, step: int | None = None) -> View:
+    """What the harness did after each evaluation, and why."""
+    frame = _at(frames.decisions(run), step)
+    rows = [
+        (f"{row.step}.{row.attempt}", Mark(str(row.action)), or_none(row.stands), str(row.reason))
+        for row in frame.itertuples()
+    ]
+    table = Table(caption="Decisions", heads=("After attempt", "Decision", "Stands", "Reason"), rows=tuple(rows))
+    return _view(run, "decisions", [table] if rows else [Words("Nothing was decided yet.")], frame)
+
+
+def cost_view(run: Run) -> View:
+    """Calls, tokens, dollars and time by phase, role and round."""
+    frame = frames.cost(run)
+    return _view(
+        run,
+        "cost",
+        [Words(bill(frame)), cost_table(run), Fold(summary="By step and round", blocks=(rounds_table(frame),))],
+        frame,
+    )
+
+
+def prompt_view(run: Run, parts: Sequence[tuple[str, str]], heading: str) -> View:
+    """What an agent is sent, byte for byte: labelled texts."""
+    blocks: list[Block] = [Words(heading), *(Verbatim(label=label, text=text) for label, text in parts)]
+    return _view(run, "prompt", blocks, None)
+
+
+# What every view of a run ends with
+
+
+def _view(run: Run, what: str, blocks: Sequence[Block], df: DataFrame | None) -> View:
+    return View(
+        title=title(run) if what == "run" else f"{title(run)}: {what}",
+        mark=run.outcome,
+        blocks=tuple(blocks),
+        notes=tuple(caveats(run)),
+        next=next_move(run, what),
+        foot=foot(run),
+        df=df,
+    )
+
+
+def _standing(run: Run) -> Iterator[Block]:
+    """What a run that has not ended waits for."""
+    if question := open_question(run):
+        yield Words(f"Question: {question.text} Answers: {', '.join(question.choices)}.")
+    last = run.sections[-1].payload
+    if isinstance(last, Interruption):
+        yield Words(f"Interrupted in {last.phase}: {last.reason}")
+    elif isinstance(last, Receipt) and last.outcome.startswith("stopped"):
+        yield Words(last.outcome[0].upper() + last.outcome[1:])
+
+
+# Blocks
+
+
+def _steps(run: Run) -> Block:
+    rows = []
+    for step in run.steps:
+        attempts = run.attempts(step.number)
+        attempt = run.accepted(step.number) or max(attempts, default=0)
+        report = run.evaluation(step.number, attempt) if attempt else None
+        rows.append(
+            (
+                step.number,
+                step.description,
+                _met(run, step.number, report),
+                len(attempts),
+                *_stands(run, step.number, report),
+            )
+        )
+    heads = ("Step", "Work", "Checks met", "Attempts", "Verdict", "Stands")
+    if not rows:
+        return Words(f"Task: {run.task.prompt}")
+    return Table(caption="Steps", heads=heads, rows=tuple(rows))
+
+
+def _met(run: Run, step: int, report: EvaluationReport | None) -> Cell:
+    contract = run.contract(step)
+    if contract is None:
+        return None
+    met = sum(f.about == "check" and f.verdict == "pass" for f in report.findings) if report else 0
+    return f"{met} of {len(contract.checks)}"
+
+
+def _stands(run: Run, step: int, report: EvaluationReport | None) -> tuple[Cell, Cell]:
+    accepted, state = run.accepted(step), run.state(step)
+    verdict = Mark(report.verdict) if report else None
+    return verdict, f"attempt {accepted} {state}" if accepted else state
+
+
+def _plan(run: Run) -> Iterator[Block]:
+    plan = run.plan
+    if plan is None:
+        yield Words("There is no plan yet.")
+        return
+    steps = [
+        (
+            step.number,
+            step.description,
+            step.skill_type,
+            ", ".join(map(str, step.depends_on)) or None,
+            "; ".join(step.success),
+            Mark(run.state(step.number)),
+        )
+        for step in plan.steps
+    ]
+    yield Table(
+        caption="Steps", heads=("Step", "Work", "Skill", "Needs", "Success criteria", "State"), rows=tuple(steps)
+    )
+    if plan.criteria:
+        rows = tuple((c.name, c.weight, c.threshold, c.description) for c in plan.criteria)
+        yield Table(
+            caption="Criteria (scores 0 to 10)", heads=("Criterion", "Weight", "Threshold", "Description"), rows=rows
+        )
+    yield Words(f"Scope: {plan.scope}")
+    if plan.deliverables:
+        yield Words("Deliverables: " + ", ".join(plan.deliverables))
+    yield Fold(summary="The prompt", blocks=(Verbatim(text=run.task.prompt),))
+
+
+def _contract(run: Run, step: int) -> Iterator[Block]:
+    contract = run.contract(step)
+    if contract is None:
+        yield Words(f"Step {step} has no contract yet.")
+        return
+    rows = tuple((check.id, check.says, check.method) for check in contract.checks)
+    yield Table(caption=f"Step {step}: {_origin(contract)}", heads=("Check", "Says", "Decided by"), rows=rows)
+    yield Words("Deliverables: " + ", ".join(contract.deliverables))
+    rounds = tuple(_rounds_of_talk(run, step))
+    if rounds:
+        table = Table(caption="Negotiation", heads=("Round", "By", "What", "Checks"), rows=rounds)
+        yield Fold(summary=f"Negotiation of step {step}", blocks=(table,))
+
+
+def _origin(contract: StepContract) -> str:
+    return contract.origin if contract.agreed else f"{contract.origin} (not agreed)"
+
+
+def _rounds_of_talk(run: Run, step: int) -> Iterator[tuple[Cell, ...]]:
+    talk = sorted([*run.of("proposal", step), *run.of("response", step)], key=lambda section: section.seq)
+    for section in talk:
+        payload = section.payload
+        if isinstance(payload, Proposal):
+            yield section.record.round, "generator", "proposal", len(payload.checks)
+        elif isinstance(payload, Response):
+            checks = len(payload.checks) if payload.checks is not None else None
+            yield (
+                section.record.round,
+                "evaluator",
+                f"{'agreed' if payload.agreed else 'amended'}: {payload.reason}",
+                checks,
+            )
+
+
+def _chart(run: Run, step: int | None = None) -> Picture:
+    from .. import charts
+
+    trajectory, decisions = _at(frames.trajectory(run), step), _at(frames.decisions(run), step)
+    figure = charts.trajectory_chart(trajectory, decisions)
+    return Picture(png=charts.png(figure), alt=charts.alt_text(trajectory, decisions))
+
+
+def _scores(frame: DataFrame) -> Table:
+    series = list(dict.fromkeys(frame["on"]))
+    rows = []
+    for (step, attempt), group in frame.groupby(["step", "attempt"], sort=True):
+        scores = dict(zip(group["on"], group["score"], strict=True))
+        verdict = dict(zip(group["on"], group["verdict"], strict=True)).get("overall", "unmeasured")
+        rows.append((f"{step}.{attempt}", *(scores.get(name) for name in series), Mark(str(verdict))))
+    return Table(caption="Scores, 0 to 10", heads=("Attempt", *series, "Verdict"), rows=tuple(rows))
+
+
+def _at(frame: DataFrame, step: int | None, attempt: int | None = None) -> DataFrame:
+    if step is not None:
+        frame = frame[frame["step"] == step]
+    return frame[frame["attempt"] == attempt] if attempt is not None else frame

@@ -1,0 +1,66 @@
+"""What a run has cost, as words and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from .. import frames
+from ..display import Cell, Table
+from ..run import Run
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+def cost_table(run: Run) -> Table:
+    """By phase and role, all steps and rounds together."""
+    frame = frames.cost(run)
+    rows = [
+        (str(phase), str(group["role"].iloc[0]) if phase != "unfinished" else None, *_amounts(group))
+        for phase, group in frame.groupby("phase", sort=False)
+    ]
+    return Table(caption="Cost by phase", heads=("Phase", "Role", *AMOUNTS), rows=tuple(rows))
+
+
+AMOUNTS = ("Calls", "Tokens in", "Tokens out", "Cached", "Dollars", "Seconds")
+
+
+def _amounts(group: DataFrame) -> Iterable[Cell]:
+    for name in ("calls", "tokens_in", "tokens_out", "tokens_cached"):
+        yield int(group[name].sum()) if group[name].notna().all() else None
+    yield _dollars(group) or "no price"
+    yield f"{group['seconds'].sum():,.1f}"
+
+
+def _dollars(group: DataFrame) -> str | None:
+    if group["dollars"].isna().any():
+        return None
+    total = group["dollars"].sum()
+    return "$0" if total == 0 else f"${total:.4f}" if total < 0.1 else f"${total:.2f}"
+
+
+def rounds_table(frame: DataFrame) -> Table:
+    """A row a step, phase, role and round."""
+    rows: list[tuple[Cell, ...]] = []
+    for label, row in frame.iterrows():
+        where = (str(row["phase"]), or_none(row["role"]), or_none(row["step"]), or_none(row["round"]))
+        rows.append((*where, *_amounts(frame.loc[[label]])))
+    return Table(caption="Cost by step and round", heads=("Phase", "Role", "Step", "Round", *AMOUNTS), rows=tuple(rows))
+
+
+def bill(frame: DataFrame) -> str:
+    """The whole cost in one line."""
+    tokens = int(frame[["tokens_in", "tokens_out", "tokens_cached", "tokens_to_cache"]].sum().sum())
+    calls = int(frame["calls"].sum())
+    dollars = _dollars(frame) or "no price known"
+    unfinished = int(frame.loc[frame["phase"] == "unfinished", "calls"].sum())
+    more = f", {unfinished} of them unfinished" if unfinished else ""
+    return f"Cost: {calls:,} calls{more}, {tokens:,} tokens, {dollars}, {frame['seconds'].sum():,.1f} s"
+
+
+def or_none(value: Any) -> Cell:
+    """The value as a cell; None where a frame has none."""
+    return None if pd.isna(value) else value if isinstance(value, str) else int(value)

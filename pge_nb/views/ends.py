@@ -1,0 +1,96 @@
+"""What every view of a run begins and ends with: title, caveats, the one next action, and of what it was drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..config import uses_practice
+from ..models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS
+from ..records import EvaluationReport, Question, Receipt
+from ..run import Run
+
+TOUR = {
+    "run": "%pge show trajectory",
+    "plan": "%pge show contract",
+    "contract": "%pge show evaluations",
+    "evaluations": "%pge show trajectory",
+    "trajectory": "%pge show decisions",
+    "decisions": "%pge show cost",
+    "cost": "%pge verify",
+    "prompt": "%pge show evaluations",
+}
+"""After each view of a finished run, the one to look at next."""
+
+
+def title(run: Run) -> str:
+    """The plan's title; before there is one, the first line of the prompt."""
+    return run.plan.title if run.plan else run.task.prompt.strip().split("\n", 1)[0]
+
+
+def next_move(run: Run, what: str = "run") -> str:
+    """The one next action."""
+    if question := open_question(run):
+        return f"%pge answer {question.choices[0]}"
+    if run.outcome in {"running", "stopped"} and not ended(run):
+        return "%pge resume" + _more(run)
+    return TOUR[what]
+
+
+def _more(run: Run) -> str:
+    """The flag that raises the limit at which a run stopped, to twice of what it was."""
+    last = run.sections[-1].payload
+    told = last.outcome if isinstance(last, Receipt) else ""
+    if "dollars" in told:
+        return f" --budget {2 * _limit(run, 'max_dollars', DEFAULT_DOLLARS):g}"
+    if "tokens" in told:
+        return f" --max-tokens-total {2 * _limit(run, 'max_tokens_total', DEFAULT_UNPRICED_TOKENS):.0f}"
+    return ""
+
+
+def _limit(run: Run, name: str, default: float) -> float:
+    value = run.settings.get(name)
+    return float(value) if isinstance(value, int | float) and value else default
+
+
+def ended(run: Run) -> bool:
+    """Whether no step can be gone on with."""
+    done = {"accepted", "kept", "advanced", "failed", "blocked"}
+    return run.plan is not None and all(run.state(step.number) in done for step in run.steps)
+
+
+def caveats(run: Run) -> Iterator[str]:
+    """What a reader must not miss, a line each."""
+    if uses_practice(run.task.settings):
+        models = run.task.settings["models"]
+        names = sorted(set(map(str, models.values()))) if isinstance(models, dict) else []
+        yield f"Practice model ({', '.join(names)}): simulated, no language model wrote or judged anything here."
+    isolation = {run.task.isolation, *(report.isolation for report in _reports(run))} - {""}
+    for said in sorted(isolation):
+        yield f"{said[0].upper()}{said[1:]}."
+    if any(evidence.replayed for report in _reports(run) for evidence in report.evidence):
+        yield "Evidence marked as replayed was met again from the call log, not run here."
+    if run.plan:
+        yield from run.plan.notes
+
+
+def foot(run: Run) -> str:
+    """Run, section, head, time and rater: of what a view was drawn."""
+    if not run.sections:
+        return ""
+    raters = list(dict.fromkeys(report.rater for report in _reports(run)))
+    when = run.sections[-1].at.replace("T", " ")[:16]
+    said = [f"run {run.task.run}", f"{len(run.sections)} sections", f"head {run.head[:12]}", f"{when} UTC"]
+    return " · ".join([*said, *(f"rater {rater}" for rater in raters[-1:])])
+
+
+def _reports(run: Run) -> Iterator[EvaluationReport]:
+    for section in run.sections:
+        if isinstance(section.payload, EvaluationReport):
+            yield section.payload
+
+
+def open_question(run: Run) -> Question | None:
+    """The question that waits for a person's answer."""
+    asking = [step.number for step in run.steps if run.state(step.number) == "asking"]
+    payloads = [section.payload for step in asking for section in run.of("question", step)]
+    return payloads[-1] if payloads and isinstance(payloads[-1], Question) else None

@@ -1,0 +1,67 @@
+"""Evaluations as tables, a row a finding, with the evidence that it cites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..display import Block, Cell, Fold, Mark, Table, Verbatim, Words, number
+from ..records import EvaluationReport, Finding
+from ..run import Run
+
+
+def findings_tables(
+    run: Run, step: int | None = None, attempt: int | None = None, *, standing: bool
+) -> Iterator[Block]:
+    """A table an evaluation; with ``standing``, only of what stands for each step, or was tried last."""
+    steps = [run.step(step).number] if step is not None else [one.number for one in run.steps]
+    tables = [table for number in steps for table in _tables(run, number, attempt, standing=standing)]
+    yield from tables or [Words("Nothing was evaluated there yet.")]
+
+
+def _tables(run: Run, step: int, attempt: int | None, *, standing: bool) -> Iterator[Block]:
+    chosen = attempt or (run.accepted(step) if standing else None)
+    sections = [s for s in run.of("evaluation", step) if chosen is None or s.record.attempt == chosen]
+    for section in sections[-1:] if standing else sections:
+        report, record = section.payload, section.record
+        if isinstance(report, EvaluationReport):
+            again = f", round {record.round}" if record.round and record.round > 1 else ""
+            caption = (
+                f"Step {step}, attempt {record.attempt}{again}: {report.verdict}, overall {number(report.overall)}"
+            )
+            yield Table(
+                caption=caption, heads=HEADS, rows=tuple(_finding(run, step, report, f) for f in report.findings)
+            )
+            yield from (Words(note) for note in report.notes)
+            if report.unusable:
+                yield Fold(
+                    summary="The judge's reply, which could not be used", blocks=(Verbatim(text=report.unusable.text),)
+                )
+
+
+HEADS = ("Check or criterion", "Score", "Threshold", "Verdict", "Why", "Evidence")
+
+
+def _finding(run: Run, step: int, report: EvaluationReport, finding: Finding) -> tuple[Cell, ...]:
+    contract = run.contract(step)
+    says = {check.id: check.says for check in contract.checks} if contract else {}
+    thresholds = {c.name: c.threshold for c in run.plan.criteria} if run.plan else {}
+    name = f"{finding.on}: {says[finding.on]}" if finding.about == "check" and finding.on in says else finding.on
+    threshold = thresholds.get(finding.on) if finding.about == "criterion" else None
+    why = f"{finding.why}. {finding.says}" if finding.says else finding.why
+    return name, finding.score, threshold, Mark(finding.verdict), why, _evidence(report, finding)
+
+
+def _evidence(report: EvaluationReport, finding: Finding) -> str | None:
+    issued = {evidence.id: evidence for evidence in report.evidence}
+    said = []
+    for cited in finding.evidence:
+        evidence = issued.get(cited)
+        if evidence is None:
+            said.append(f"{cited}: never issued")
+            continue
+        marks = (["weak"] if evidence.strength == "weak" else []) + (
+            ["replayed, not run here"] if evidence.replayed else []
+        )
+        said.append(f"{cited} ({', '.join([evidence.method, *marks])}): {evidence.says}")
+    quote = [f'"{finding.quote}"'] if finding.quote else []
+    return "; ".join([*said, *quote]) or None
