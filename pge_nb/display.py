@@ -11,8 +11,9 @@ import base64
 import html
 import math
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
 from . import markdown as md
@@ -290,12 +291,15 @@ def _plain_table(table: Table, width: int = 100) -> str:
     widths = [max(map(columns_of, column)) for column in zip(table.heads, *rows, strict=True)]
     while sum(widths) + 2 * len(widths) > width and max(widths) > 12:
         widths[widths.index(max(widths))] -= 1
-    lines = [_plain_row(table.heads, widths), _plain_row(["-" * size for size in widths], widths)]
-    return "\n".join([visible(table.caption), *lines, *(_plain_row(row, widths) for row in rows)])
+    lines = [*_plain_row(table.heads, widths), *_plain_row(["-" * size for size in widths], widths)]
+    lines += [line for row in rows for line in _plain_row(row, widths)]
+    return "\n".join([visible(table.caption), *lines])
 
 
-def _plain_row(cells: Sequence[str], widths: Iterable[int]) -> str:
-    return "  ".join(_fitted(cell, size) for cell, size in zip(cells, widths, strict=True)).rstrip()
+def _plain_row(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """The lines of a row: as many as its longest cell needs."""
+    columns = [wrapped(cell, size) for cell, size in zip(cells, widths, strict=True)]
+    return ["  ".join(map(_padded, parts, widths)).rstrip() for parts in zip_longest(*columns, fillvalue="")]
 
 
 def columns_of(text: str) -> int:
@@ -303,11 +307,28 @@ def columns_of(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _fitted(text: str, size: int) -> str:
-    if columns_of(text) > size:
-        while columns_of(text) > size - 1:
-            text = text[:-1]
-        text += "…"
+def wrapped(text: str, size: int, most: int = 5) -> list[str]:
+    """The text in lines of at most ``size`` columns; what does not fit into ``most`` lines is cut, and told."""
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and columns_of(lines[-1]) + 1 + columns_of(word) <= size:
+            lines[-1] += " " + word
+            continue
+        lines += [word] if lines[-1] else []
+        lines[-1] = word
+        while columns_of(lines[-1]) > size:
+            head = _fitting(lines[-1], size)
+            lines[-1:] = [head, lines[-1][len(head) :]]
+    return lines if len(lines) <= most else [*lines[: most - 1], _fitting(lines[most - 1], size - 1) + "…"]
+
+
+def _fitting(text: str, size: int) -> str:
+    while columns_of(text) > size and len(text) > 1:
+        text = text[:-1]
+    return text
+
+
+def _padded(text: str, size: int) -> str:
     return text + " " * (size - columns_of(text))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import frames
 from ..display import Block, Cell, Fold, Mark, Picture, Table, Verbatim, View, Words
-from ..records import EvaluationReport, Finding, Interruption, Proposal, Question, Receipt, Response, StepContract
+from ..records import EvaluationReport, Interruption, Proposal, Receipt, Response, StepContract
 from ..run import Run
 from .costs import bill, cost_table, or_none, rounds_table
 from .ends import caveats, foot, next_move, open_question, title
@@ -86,9 +86,9 @@ def cost_view(run: Run) -> View:
     )
 
 
-def prompt_view(run: Run, parts: Sequence[tuple[str, str]], heading: str) -> View:
-    """What an agent is sent, byte for byte: labelled texts."""
-    blocks: list[Block] = [Words(heading), *(Verbatim(label=label, text=text) for label, text in parts)]
+def prompt_view(run: Run, parts: Sequence[tuple[str, str]]) -> View:
+    """What an agent is sent, byte for byte: labelled texts; a label without a text is a heading."""
+    blocks = tuple(Verbatim(label=label, text=text) if text else Words(label) for label, text in parts)
     return _view(run, "prompt", blocks, None)
 
 

@@ -1,0 +1,27 @@
+"""One function a subcommand: the place and the arguments in, a `View` out. Their signatures are the grammar of ``%pge``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..display import View
+from . import every_day, house, use_it
+from .helping import help_
+from .here import Here, notebook_directory
+
+__all__ = ["COMMANDS", "GROUPS", "Here", "notebook_directory"]
+
+Command = Callable[..., View]
+
+GROUPS: Mapping[str, Mapping[str, Command]] = {
+    "every day": {
+        "run": every_day.run,
+        "show": every_day.show,
+        "resume": every_day.resume,
+        "answer": every_day.answer,
+        "help": help_,
+    },
+    "use it": {"tasks": use_it.tasks},
+    "house": {"model": house.model, "key": house.key, "new": house.new, "verify": house.verify},
+}
+COMMANDS: Mapping[str, Command] = {name: command for group in GROUPS.values() for name, command in group.items()}

@@ -1,0 +1,81 @@
+"""What a subcommand takes, read from its signature: the parser, the help and the completion all rest on this."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Kind = type[str] | type[int] | type[float] | type[bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """One argument of a subcommand. ``flag`` is empty for one that is told by its position; ``many`` takes all that is left."""
+
+    name: str
+    flag: str
+    kind: Kind
+    choices: tuple[str, ...]
+    says: str
+    required: bool
+    many: bool = False
+
+    @property
+    def usage(self) -> str:
+        """How it is written in a line of usage."""
+        value = "|".join(self.choices) or self.name.upper().rstrip("_")
+        if self.flag:
+            return f"[{self.flag}]" if self.kind is bool else f"[{self.flag} {_VALUES[self.kind]}]"
+        return value if self.required else f"[{value}{' ...' if self.many else ''}]"
+
+
+_VALUES: dict[Kind, str] = {str: "TEXT", int: "N", float: "X", bool: ""}
+
+
+@functools.cache
+def arguments(command: Callable[..., object]) -> tuple[Argument, ...]:
+    """The arguments of a command, in their order, without the place and the body of the cell."""
+    parameters = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    return tuple(_argument(parameter) for parameter in parameters if parameter.name != "body")
+
+
+def takes_body(command: Callable[..., object]) -> bool:
+    """Whether the command reads the body of a cell."""
+    return "body" in inspect.signature(command).parameters
+
+
+def summary(command: Callable[..., object]) -> str:
+    """What the command does, from its docstring."""
+    return inspect.getdoc(command) or ""
+
+
+def _argument(parameter: inspect.Parameter) -> Argument:
+    annotation, says = parameter.annotation, ""
+    if typing.get_origin(annotation) is typing.Annotated:
+        annotation, says = typing.get_args(annotation)
+    kind, choices = _kind(annotation)
+    named = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    many = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+    return Argument(
+        name=parameter.name,
+        flag="--" + parameter.name.rstrip("_").replace("_", "-") if named else "",
+        kind=kind,
+        choices=choices,
+        says=says,
+        required=parameter.default is inspect.Parameter.empty and not many,
+        many=many,
+    )
+
+
+def _kind(annotation: object) -> tuple[Kind, tuple[str, ...]]:
+    if typing.get_origin(annotation) is typing.Literal:
+        return str, typing.get_args(annotation)
+    if isinstance(annotation, types.UnionType):
+        annotation = next(arm for arm in typing.get_args(annotation) if arm is not types.NoneType)
+    if annotation is not str and annotation is not int and annotation is not float and annotation is not bool:
+        raise TypeError(f"a command cannot take {annotation}")
+    return annotation, ()

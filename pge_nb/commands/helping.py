@@ -1,0 +1,59 @@
+"""Help, made from the commands' own signatures."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..display import Code, Table, View, Words
+from ..errors import BadInput
+from .grammar import Argument, arguments, summary, takes_body
+from .here import Here
+
+
+def help_(here: Here, command: Annotated[str, "a subcommand; none: all of them"] = "", /) -> View:  # noqa: ARG001
+    """What there is to write after %pge, or what one subcommand takes."""
+    from . import COMMANDS
+
+    if command and command not in COMMANDS:
+        raise BadInput(f"There is no %pge {command}.", "%pge help lists what there is.")
+    return _of(command) if command else _all()
+
+
+def usage(name: str) -> str:
+    """How a subcommand is written, on one line."""
+    from . import COMMANDS
+
+    command = COMMANDS[name]
+    percent = "%%pge" if takes_body(command) and name == "run" else "%pge"
+    return " ".join([percent, name, *(argument.usage for argument in arguments(command) if not argument.flag)])
+
+
+def _all() -> View:
+    from . import GROUPS
+
+    rows = [
+        (group, Code(usage(name)), summary(command).split("\n")[0])
+        for group, commands in GROUPS.items()
+        for name, command in commands.items()
+    ]
+    rows.insert(0, ("every day", Code("%pge [NAME]"), "What is here, and the one next action."))
+    table = Table(caption="Subcommands", heads=("Group", "Line", "What it does"), rows=tuple(rows))
+    say = Words(
+        "-o NAME keeps what a line shows; a trailing ; silences it; {{expression}} stands for a value of the notebook."
+    )
+    return View(title="%pge", blocks=(table, say), next="%pge help run")
+
+
+def _of(name: str) -> View:
+    from . import COMMANDS
+
+    command = COMMANDS[name]
+    rows = tuple((Code(_written(argument)), argument.says) for argument in arguments(command))
+    blocks: list[Words | Table] = [Words(summary(command))]
+    if rows:
+        blocks.append(Table(caption="Arguments", heads=("Argument", "What it is"), rows=rows))
+    return View(title=usage(name), blocks=tuple(blocks), next="%pge help")
+
+
+def _written(argument: Argument) -> str:
+    return argument.usage.strip("[]") if argument.flag else "|".join(argument.choices) or argument.name.upper()

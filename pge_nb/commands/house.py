@@ -1,0 +1,103 @@
+"""House: the model, the key, starting over, and whether the file is what was written."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+from ..display import Code, Table, View, Words
+from ..errors import BadInput
+from ..models.choose import default_model, is_practice, open_model
+from ..state import StateFile
+from .here import Here
+
+
+def model(
+    here: Here, name: Annotated[str, "practice[:SETTINGS], recording:PATH, or a model of the Messages API"] = "", /
+) -> View:
+    """The model of new runs: show it, or choose another. A run that was begun keeps its own."""
+    if name:
+        open_model(name)
+        here.model = name
+    chosen = here.model or default_model(os.environ)
+    why = "chosen with %pge model" if here.model else "from the environment"
+    rows = (
+        (
+            Code("%pge model practice:skill=0.8,seed=3"),
+            "simulated agents on the practice tasks; needs no key, costs nothing",
+        ),
+        (Code("%pge model recording:PATH"), "answers from a calls.jsonl; calls nobody"),
+        (
+            Code("%pge model claude-sonnet-5-5"),
+            "a model of the Messages API; ANTHROPIC_BASE_URL may name another server",
+        ),
+    )
+    table = Table(caption="To choose another", heads=("Line", "What it does"), rows=rows)
+    first = "%pge tasks" if is_practice(chosen) else "%%pge run"
+    return View(title=f"Model: {chosen}", blocks=(Words(f"It is {why}."), table), next=first)
+
+
+def key(here: Here) -> View:
+    """Ask for an API key without showing it, for this kernel alone: it is written nowhere."""
+    try:
+        given = getpass.getpass("ANTHROPIC_API_KEY (not shown, not stored): ").strip()
+    except (EOFError, NotImplementedError):
+        raise BadInput(
+            "Nobody can be asked for a key here.", "Set ANTHROPIC_API_KEY before the kernel starts."
+        ) from None
+    if not given:
+        raise BadInput("No key was given.", "%pge run --practice textkit needs none.")
+    os.environ["ANTHROPIC_API_KEY"] = given
+    notes = (
+        ("This machine is run by mybinder.org: a key given here is in other people's hands.",)
+        if os.environ.get("BINDER_LAUNCH_HOST")
+        else ()
+    )
+    return View(
+        title="The key is set for this kernel", notes=notes, next="%%pge run" if not here.model else "%pge model"
+    )
+
+
+def new(here: Here, name: Annotated[str, "the task; none: the one that commands are about"] = "", /) -> View:
+    """Start over: the old run moves whole to earlier/, nothing is lost."""
+    if name:
+        here.turn_to(name)
+    here.needs_run()
+    place, state = here.path.parent, StateFile(here.path)
+    with state.running():
+        number = 1 + max((int(one.name) for one in (place / "earlier").glob("[0-9]*") if one.name.isdigit()), default=0)
+        target = place / "earlier" / str(number)
+        target.mkdir(parents=True)
+    for part in belongings(here.path):
+        shutil.move(part, target / part.name)
+    return View(title="Ready for a new task", blocks=(Words(f"The old run is whole in {target}."),), next="%%pge run")
+
+
+def belongings(state: Path) -> list[Path]:
+    """What a run consists of: its state file with what was moved aside of it, its working directory, ``.pge/``."""
+    place = state.parent
+    return [part for part in (*sorted(place.glob(f"{state.name}*")), place / "work", place / ".pge") if part.exists()]
+
+
+def verify(here: Here, name: Annotated[str, "the task; none: the one that commands are about"] = "", /) -> View:
+    """Read the state file again from its first byte, and say whether every section is what was written."""
+    if name:
+        here.turn_to(name)
+    if not here.path.is_file():
+        here.needs_run()
+    found = StateFile(here.path).verify()
+    said = "Every section is what was written." if found.intact else f"Section {found.broken} {found.why}"
+    blocks = [Words(f"{found.sections} sections are whole and linked. {said}"), Words(f"Head: {found.head}")]
+    if found.torn:
+        blocks.append(
+            Words(
+                f"{found.torn} bytes at the end were never finished, as after a crash; the next append moves them aside."
+            )
+        )
+    after = "%pge" if found.intact else "%pge new"
+    return View(
+        title=str(found.path.name), mark="intact" if found.intact else "broken", blocks=tuple(blocks), next=after
+    )

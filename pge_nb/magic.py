@@ -1,0 +1,273 @@
+"""``%pge`` and ``%%pge``: from a line to a command's arguments, by the commands' own signatures; nothing else."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from IPython.display import display
+
+from .errors import BadInput
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from .commands import Command, Here
+    from .commands.grammar import Argument
+    from .display import View
+
+PLACE = re.compile("\ue000(\\d+)\ue001")
+"""Stands for a value while a line is split, so that a value with blanks or quotes stays one word."""
+
+
+@magics_class
+class PgeMagics(Magics):
+    """The magic, and what the kernel knows between two lines of it."""
+
+    shell: InteractiveShell
+    _here: Here | None = None
+
+    @no_var_expand
+    @line_cell_magic
+    def pge(self, line: str, cell: str | None = None) -> View | None:
+        """Run planner, generator and evaluator: %pge help lists what there is."""
+        silent = line.rstrip().endswith(";")
+        body = None if cell is None or not cell.strip() else interpolated(cell, self.shell.user_ns)
+        words = split(line.rstrip().removesuffix(";"), self.shell.user_ns)
+        words, kept_as = taken_out(words)
+        view = self._carried_out(words, body)
+        if kept_as:
+            self.shell.user_ns[kept_as] = view
+        return None if silent else view
+
+    @property
+    def here(self) -> Here:
+        """The place; found when it is first asked for, since that takes imports."""
+        from .commands import Here, notebook_directory
+
+        if self._here is None:
+            directory = notebook_directory(os.environ, self.shell.user_ns, Path.cwd())
+            self._here = Here(directory=directory, progress=lambda: progress_for(self.shell))
+        return self._here
+
+    def _carried_out(self, words: list[str], body: str | None) -> View:
+        from .commands.every_day import NotPassed
+
+        command, rest = chosen(words, self.here)
+        args, kwargs = parsed(command, rest)
+        if body is not None:
+            kwargs["body"] = checked_body(words, command, body)
+        try:
+            return command(self.here, *args, **kwargs)
+        except NotPassed as error:
+            display(error.view)  # type: ignore[no-untyped-call]
+            raise
+
+
+def progress_for(shell: InteractiveShell) -> Any:
+    """How a run is told of while it goes on: in place in a notebook, by lines in a terminal, not at all on request."""
+    from .commands.live import Lines, Quiet, Ticker
+
+    if os.environ.get("PGE_NB_LIVE") == "0":
+        return Quiet()
+    return Ticker() if hasattr(shell, "kernel") else Lines()
+
+
+# Words
+
+
+def split(line: str, names: Mapping[str, object]) -> list[str]:
+    """The words of a line, quotes respected, backslashes left alone, ``{{expression}}`` replaced by its value."""
+    values: list[str] = []
+
+    def put_aside(value: str) -> str:
+        values.append(value)
+        return f"\ue000{len(values) - 1}\ue001"
+
+    lexer = shlex.shlex(interpolated(line, names, put_aside), posix=True, punctuation_chars=False)
+    lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""
+    try:
+        words = list(lexer)
+    except ValueError:
+        raise UsageError("A quotation mark is not closed; put words with ' inside into double quotes.") from None
+    return [PLACE.sub(lambda match: values[int(match[1])], word) for word in words]
+
+
+def interpolated(text: str, names: Mapping[str, object], put: Callable[[str], str] = str) -> str:
+    """The text with every ``{{expression}}`` replaced by its value; single braces and ``$`` are left alone."""
+    parts, start = [], 0
+    while (opening := text.find("{{", start)) >= 0:
+        code, end = _expression(text, opening)
+        parts += [text[start:opening], put(str(_value(code, names)))]
+        start = end
+    return "".join([*parts, text[start:]])
+
+
+def _expression(text: str, opening: int) -> tuple[str, int]:
+    """The first expression that is whole, and where it ends: a dict in it may end in two braces as well."""
+    closing = text.find("}}", opening)
+    while closing >= 0:
+        code = text[opening + 2 : closing].strip()
+        try:
+            compile(code, "{{...}}", "eval")
+        except (SyntaxError, ValueError):
+            closing = text.find("}}", closing + 1)
+        else:
+            return code, closing + 2
+    shown = text[opening : opening + 30].partition("\n")[0]
+    raise BadInput(
+        f"{shown!r} opens an expression that does not end, or is none.", "To write two braces: {{'{{'}} and {{'}}'}}."
+    )
+
+
+def _value(code: str, names: Mapping[str, object]) -> object:
+    try:
+        return eval(code, dict(names))  # noqa: S307 - a person's own expression, in their own kernel
+    except NameError as error:
+        near = difflib.get_close_matches(str(error.name), [name for name in names if not name.startswith("_")], n=1)
+        move = f"Did you mean {near[0]}?" if near else "Set it in a cell above, and run that first."
+        raise BadInput(f"{{{{{code}}}}}: there is no name {error.name!r} in this notebook.", move) from None
+    except Exception as error:
+        raise BadInput(f"{{{{{code}}}}} gives {type(error).__name__}: {error}.", "Mend the expression.") from error
+
+
+def taken_out(words: Sequence[str]) -> tuple[list[str], str]:
+    """The words without ``-o NAME``, and the name."""
+    if "-o" not in words:
+        return list(words), ""
+    at = list(words).index("-o")
+    name = words[at + 1] if at + 1 < len(words) else ""
+    if not name.isidentifier():
+        raise UsageError(
+            f"-o takes the name of a variable, not {name!r}." if name else "-o takes the name of a variable."
+        )
+    return [*words[:at], *words[at + 2 :]], name
+
+
+# Commands
+
+
+def chosen(words: Sequence[str], here: Here) -> tuple[Command, list[str]]:
+    """The command that the first word names, and the words after it. No word, or the name of a task: the status."""
+    from .commands import COMMANDS
+    from .commands.every_day import status
+
+    if not words or words[0] in here.names():
+        return status, list(words)
+    if words[0] in COMMANDS:
+        return COMMANDS[words[0]], list(words[1:])
+    raise UsageError(
+        f"There is no %pge {words[0]}.{did_you_mean(words[0], [*COMMANDS, *here.names()])} %pge help lists what there is."
+    )
+
+
+def parsed(command: Command, words: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
+    """The words as arguments of the command."""
+    from .commands.grammar import arguments
+
+    known = arguments(command)
+    flags = {argument.flag: argument for argument in known if argument.flag}
+    plain: list[str] = []
+    given: dict[str, Any] = {}
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("--"):
+            plain.append(word)
+            continue
+        flag, equals, value = word.partition("=")
+        if flag not in flags:
+            raise UsageError(
+                f"There is no flag {flag} here.{did_you_mean(flag, flags)} Known: {', '.join(flags) or 'none'}."
+            )
+        given[flags[flag].name] = _flag_value(flags[flag], value if equals else None, rest)
+    return _positions([argument for argument in known if not argument.flag], plain), given
+
+
+def _flag_value(argument: Argument, value: str | None, rest: Iterable[str]) -> object:
+    if argument.kind is bool:
+        if value is not None:
+            raise UsageError(f"{argument.flag} takes no value.")
+        return True
+    if value is None:
+        value = next(iter(rest), None)
+    if value is None:
+        raise UsageError(f"{argument.flag} takes a value: {argument.usage.strip('[]')}.")
+    return converted(argument, value)
+
+
+def converted(argument: Argument, word: str) -> object:
+    """The word as the argument's type; a ``UsageError`` says what it takes."""
+    name = argument.flag or argument.name.upper()
+    if argument.choices and word not in argument.choices:
+        raise UsageError(
+            f"{name} is one of {', '.join(argument.choices)}, not {word!r}.{did_you_mean(word, argument.choices)}"
+        )
+    try:
+        return argument.kind(word)
+    except ValueError:
+        kind = "a whole number" if argument.kind is int else "a number"
+        raise UsageError(f"{name} takes {kind}, not {word!r}.") from None
+
+
+def _positions(known: Sequence[Argument], words: Sequence[str]) -> list[Any]:
+    single = [argument for argument in known if not argument.many]
+    many = next((argument for argument in known if argument.many), None)
+    if len(words) > len(single) and many is None:
+        raise UsageError(f"{words[len(single)]!r} is one word too many; words with blanks go into quotes.")
+    if lacking := [argument for argument in single[len(words) :] if argument.required]:
+        raise UsageError(f"{lacking[0].usage} is missing.")
+    filled = [*single, *([many] * (len(words) - len(single)) if many else [])]
+    return [converted(argument, word) for argument, word in zip(filled, words, strict=False)]
+
+
+def checked_body(words: Sequence[str], command: Command, body: str) -> str:
+    """The body, where the command reads one."""
+    from .commands.grammar import takes_body
+
+    if not words:
+        raise UsageError("%%pge needs a subcommand: %%pge run begins a task with the cell's body as its prompt.")
+    if not takes_body(command):
+        raise UsageError(f"%pge {words[0]} reads no cell body: write it as a line, with one %.")
+    return body
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint at the nearest of what is known; empty where nothing is near."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+# The extension
+
+
+def body_is_never_empty(lines: list[str]) -> list[str]:
+    """IPython refuses a cell magic without a body before it is asked; with an empty line the magic can say what to do."""
+    return [lines[0].rstrip("\n") + "\n", "\n"] if len(lines) == 1 and lines[0].startswith("%%pge") else lines
+
+
+def load(shell: InteractiveShell) -> None:
+    """Register the magic; again, it changes nothing."""
+    if not _registered(shell):
+        shell.register_magics(PgeMagics(shell))
+        shell.input_transformers_cleanup.append(body_is_never_empty)
+
+
+def unload(shell: InteractiveShell) -> None:
+    """Take away all that `load` brought."""
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("pge", None)
+    shell.magics_manager.registry.pop("PgeMagics", None)
+    shell.input_transformers_cleanup[:] = [
+        one for one in shell.input_transformers_cleanup if getattr(one, "__name__", "") != body_is_never_empty.__name__
+    ]
+
+
+def _registered(shell: InteractiveShell) -> bool:
+    return "pge" in shell.magics_manager.magics["line"]
