@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +33,8 @@ StepState = Literal["waiting", "negotiating", "working", "asking", "accepted", "
 Outcome = Literal["empty", "running", "passed", "degraded", "blocked", "paused", "stopped"]
 P = TypeVar("P", bound=Payload)
 
+PASSING = frozenset({"seconds", "source", "replayed"})
+"""Fields that tell only where or when something came from."""
 DONE: Mapping[str, StepState] = {"accept": "accepted", "keep": "kept", "advance": "advanced", "stop": "failed"}
 
 
@@ -177,17 +180,30 @@ class Run:
         return decision.attempt if decision and decision.action in {"accept", "keep", "advance"} else None
 
     def state(self, step: int) -> StepState:
-        """Where a step stands."""
+        """Where a step stands; one that a later plan left out keeps its last decision."""
+        return self._own_state(step) or self._state(self.step(step), {})
+
+    def _state(self, step: Step, known: dict[int, StepState]) -> StepState:
+        if step.number not in known:
+            known[step.number] = "waiting"  # what a step that rests on itself would see
+            known[step.number] = self._own_state(step.number) or self._state_by_needs(step, known)
+        return known[step.number]
+
+    def _own_state(self, step: int) -> StepState | None:
         decision = self.decision(step)
-        if decision and decision.action in DONE:
-            return DONE[decision.action]
-        if any(self.state(needed) in {"failed", "blocked"} for needed in self.step(step).depends_on):
+        return DONE.get(decision.action) if decision else None
+
+    def _state_by_needs(self, step: Step, known: dict[int, StepState]) -> StepState:
+        needs = [other for other in self.steps if other.number in step.depends_on]
+        if any(self._state(other, known) in {"failed", "blocked"} for other in needs):
             return "blocked"
-        if decision and decision.action == "ask" and self.answer(step) is None:
+        decision = self.decision(step.number)
+        if decision and decision.action == "ask" and self.answer(step.number) is None:
             return "asking"
-        if self.of("attempt", step):
+        if self.of("attempt", step.number):
             return "working"
-        return "negotiating" if self.of("proposal", step) or self.of("contract", step) else "waiting"
+        begun = self.of("proposal", step.number) or self.of("contract", step.number)
+        return "negotiating" if begun else "waiting"
 
     # The whole
 
@@ -199,7 +215,8 @@ class Run:
         """
         if not self.of("task"):
             return "empty"
-        states = [self.state(step.number) for step in self.steps]
+        known: dict[int, StepState] = {}
+        states = [self._state(step, known) for step in self.steps]
         if states and all(state in {"accepted", "kept", "advanced", "failed", "blocked"} for state in states):
             if "blocked" in states:
                 return "blocked"
@@ -219,19 +236,22 @@ def same(left: Run | Iterable[Record], right: Run | Iterable[Record]) -> bool:
     return compared(left) == compared(right)
 
 
-def compared(run: Run | Iterable[Record]) -> dict[tuple[object, ...], Json]:
-    """What `same` compares: address -> payload without what tells only where or when it came from."""
+def compared(run: Run | Iterable[Record]) -> dict[tuple[object, ...], list[Json]]:
+    """What `same` compares: address -> payloads without what tells only where or when they came from."""
     records = [section.record for section in run.sections] if isinstance(run, Run) else run
-    return {
-        (record.step, record.kind, record.attempt, record.purpose, record.round): _lasting(encode(record.payload))
-        for record in records
-        if record.kind not in {"interruption", "note", "receipt"}
-    }
+    found: dict[tuple[object, ...], list[Json]] = defaultdict(list)
+    for record in records:
+        if record.kind not in {"interruption", "note", "receipt"}:
+            address = (record.step, record.kind, record.attempt, record.purpose, record.round)
+            found[address].append(_lasting(record.payload))
+    return found
 
 
-def _lasting(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {key: _lasting(item) for key, item in value.items() if key not in {"seconds", "source", "replayed"}}
-    if isinstance(value, list):
+def _lasting(value: object) -> Json:
+    """A value's JSON form without those fields; what a person named so in settings or arguments stays."""
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value) if field.name not in PASSING]
+        return {name: _lasting(getattr(value, name)) for name in names}
+    if isinstance(value, tuple):
         return [_lasting(item) for item in value]
-    return value
+    return encode(value)
