@@ -331,6 +331,10 @@ def _objections(run: Run, step: int) -> str:
     return "\n".join([*lines, "Propose the contract again."])
 
 
+def _first_words(attempt: Attempt) -> str:
+    return attempt.log.text.strip().split("\n", 1)[0][:160] or "(no words)"
+
+
 def _hint(run: Run, step: int) -> list[str]:
     answer = run.answer(step)
     return [f"A hint from the person: {answer.text}"] if answer and answer.text else []

@@ -10,13 +10,18 @@ from dataclasses import dataclass, replace
 from ..models import NONCE
 from ..payloads import Json, compact
 from ..records import Attempt, Check, Criterion, Evidence, FileRef
-from ..verdict import JUDGE, Claim, faults, usable_score
+from ..verdict import JUDGE, Claim, faults, folded, usable_score
 from ..workspace import Objects
 from .replies import Unusable, json_alone
 
 ARTIFACT_BUDGET = 60_000
 DIFF_BUDGET = 8_000
-LOOKALIKE = re.compile(r"<(/?)(artifact|evidence)\b", re.IGNORECASE)
+LOOKALIKE = re.compile(r"<(\s*/?\s*)(artifact|evidence|diff)\b", re.IGNORECASE)
+NEUTRALISED = re.compile(r"<(\s*/?\s*)_(artifact|evidence|diff)\b", re.IGNORECASE)
+NEUTRAL_NONCE = NONCE.replace("-", "_")
+SEPARATORS = re.compile(r"[,;\s]+")
+MAX_DIFF_LINES = 20_000
+"""Of one file, before and after: comparing takes time that grows with the square."""
 MAX_SAYS = 2_000
 
 
@@ -37,7 +42,7 @@ class Docket:
 
 def neutral(text: str) -> str:
     """Text of an artifact with everything that looks like the marks around it made harmless."""
-    return LOOKALIKE.sub(r"<\1_\2", text).replace(NONCE, NONCE.replace("-", "_"))
+    return LOOKALIKE.sub(r"<\1_\2", text).replace(NONCE, NEUTRAL_NONCE)
 
 
 def laid_before(docket: Docket, every_check: Sequence[Check], diff: str) -> str:
@@ -51,7 +56,8 @@ def laid_before(docket: Docket, every_check: Sequence[Check], diff: str) -> str:
     for evidence in docket.evidence:
         tag = "artifact" if evidence.method == "artifact" else "evidence"
         text = neutral(_cut(docket.texts[evidence.id], ARTIFACT_BUDGET)).rstrip()
-        about = f'path="{evidence.on}"' if tag == "artifact" else f'of="{evidence.on}"'
+        on = neutral(evidence.on).replace('"', "'")
+        about = f'path="{on}"' if tag == "artifact" else f'of="{on}"'
         parts.append(f'<{tag} id="{evidence.id}" {about} mark="{NONCE}">\n{text}\n</{tag} mark="{NONCE}">')
     if diff:
         parts.append(
@@ -66,16 +72,17 @@ def shape(docket: Docket, only: Collection[str] | None = None) -> str:
 
     Nothing in it is a usable verdict, score or piece of evidence, so that what is copied along can decide nothing.
     """
-    cited = {"says": "<what you saw>", "evidence": ["<id>"], "quote": "<one line of it>"}
-    decisive = [(check.id, {"verdict": "<pass or fail>"}) for check in docket.checks]
-    decisive += [(criterion.name, {"score": "<number from 0 to 10>"}) for criterion in docket.criteria]
-    wanted = [compact({"on": on, **cited, **word}) for on, word in decisive if only is None or on in only]
+    cited = '"says": "<what you saw>", "evidence": ["<id>"], "quote": "<one line of it>"'
+    decisive = [(check.id, '"verdict": "<pass or fail>"') for check in docket.checks]
+    # Without quotation marks: a model that copies them would give its scores as text, which are no scores.
+    decisive += [(criterion.name, '"score": <number from 0 to 10>') for criterion in docket.criteria]
+    wanted = [f'{{"on": {compact(on)}, {cited}, {word}}}' for on, word in decisive if only is None or on in only]
     listed = ",\n".join(wanted)
     return f'Reply with one JSON object of exactly this shape, no text around it:\n{{"findings": [\n{listed}\n]}}'
 
 
 def _listed(checks: Sequence[Check]) -> list[str]:
-    return [f"- {check.id}: {check.says}" for check in checks] or ["- (none)"]
+    return [f"- {check.id}: {neutral(check.says)}" for check in checks] or ["- (none)"]
 
 
 def _cut(text: str, budget: int) -> str:
@@ -90,7 +97,10 @@ def difference(old: Attempt | None, new: Attempt, objects: Objects) -> str:
     lines: list[str] = []
     for path in sorted(before.keys() | after.keys()):
         left, right = before.get(path, "").split("\n"), after.get(path, "").split("\n")
-        lines += difflib.unified_diff(left, right, f"before/{path}", f"after/{path}", lineterm="")
+        if len(left) + len(right) > MAX_DIFF_LINES:
+            lines.append(f"[{path} is too long to be compared: {len(left)} lines before, {len(right)} after]")
+        else:
+            lines += difflib.unified_diff(left, right, f"before/{path}", f"after/{path}", lineterm="")
     return _cut("\n".join(lines), DIFF_BUDGET)
 
 
@@ -103,26 +113,45 @@ def read_claims(text: str, docket: Docket) -> list[Claim]:
     listed = json_alone(text).get("findings")
     if not isinstance(listed, list):
         raise Unusable('there is no list "findings"')
-    names = {name.casefold(): name for name in docket.ids}
     scored = {criterion.name for criterion in docket.criteria}
-    claims: list[Claim] = []
-    for item in listed:
-        on = names.get(str(item.get("on")).strip().casefold()) if isinstance(item, dict) else None
-        if on is not None and isinstance(item, dict):
-            claims.append(_claim(item, on, scored=on in scored))
-    return claims
+    return [
+        _claim(item, on, docket, scored=on in scored)
+        for item in listed
+        if isinstance(item, dict) and (on := _same(item.get("on"), docket.ids)) in docket.ids
+    ]
 
 
-def _claim(item: Mapping[str, Json], on: str, *, scored: bool) -> Claim:
-    cited = item.get("evidence")
-    cited = [cited] if isinstance(cited, str) else cited
-    said = item.get("says")
-    quote = item.get("quote")
+def _same(said: Json, known: Collection[str]) -> str:
+    """The name that was meant: the one that is written so, else the only one that is but for its case, else what was said."""
+    name = said.strip() if isinstance(said, str) else f"{said}"
+    alike = [one for one in known if one.casefold() == name.casefold()]
+    return alike[0] if name not in known and len(alike) == 1 else name
+
+
+def _cited(given: Json, known: Collection[str]) -> tuple[str, ...]:
+    """The ids of evidence that a finding cites: a list of them, of objects with an id, or one line of text."""
+    if isinstance(given, str):
+        given = [word for word in SEPARATORS.split(given) if word]
+    if not isinstance(given, list):
+        return ()
+    return tuple(_same(one.get("id") if isinstance(one, dict) else one, known) for one in given)
+
+
+def _as_it_stands(quote: str, texts: Collection[str]) -> str:
+    """A quote of a text that was laid before the judge in its neutral form, as that text itself has it."""
+    back = NEUTRALISED.sub(r"<\1\2", quote).replace(NEUTRAL_NONCE, NONCE)
+    return back if back != quote and any(folded(back) in folded(text) for text in texts) else quote
+
+
+def _claim(item: Mapping[str, Json], on: str, docket: Docket, *, scored: bool) -> Claim:
+    said, quote = item.get("says"), item.get("quote")
+    cited = _cited(item.get("evidence"), docket.texts)
+    texts = [docket.texts[name] for name in cited if name in docket.texts]
     claim = Claim(
         on=on,
         by=JUDGE,
-        evidence=tuple(str(name).strip() for name in cited) if isinstance(cited, list) else (),
-        quote=quote if isinstance(quote, str) else "",
+        evidence=cited,
+        quote=_as_it_stands(quote, texts) if isinstance(quote, str) else "",
         says=said[:MAX_SAYS] if isinstance(said, str) else "",
     )
     if scored:
