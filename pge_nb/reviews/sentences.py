@@ -1,0 +1,52 @@
+"""The call that a check's sentence speaks of, so that what is run is what was said."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..errors import BadInput
+from ..payloads import Json, encode
+
+MAX_CALL = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SaidCall:
+    """A call with literal arguments, as it stands in a sentence."""
+
+    text: str
+    args: tuple[Json, ...]
+    kwargs: Mapping[str, Json]
+
+
+def said_call(sentence: str, function: str) -> SaidCall | None:
+    """The only call of ``function`` in a sentence.
+
+    None where there is none, where there are several, and where the arguments are no literals that JSON has.
+    """
+    name = function.rsplit(".", 1)[-1]
+    starts = [match.start(1) for match in re.finditer(rf"(?<![\w])({re.escape(name)})\(", sentence)]
+    if len(starts) != 1:
+        return None
+    rest = sentence[starts[0] : starts[0] + MAX_CALL]
+    for end in (index + 1 for index, char in enumerate(rest) if char == ")"):
+        try:
+            call = ast.parse(rest[:end], mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        return _literal(rest[:end], call)
+    return None
+
+
+def _literal(text: str, call: ast.expr) -> SaidCall | None:
+    if not isinstance(call, ast.Call):
+        return None
+    try:
+        args = tuple(encode(ast.literal_eval(arg)) for arg in call.args)
+        kwargs = {word.arg: encode(ast.literal_eval(word.value)) for word in call.keywords if word.arg is not None}
+    except (ValueError, TypeError, RecursionError, MemoryError, BadInput):
+        return None  # no literals, or some that JSON lacks, so that no args can say them
+    return SaidCall(text, args, kwargs) if len(kwargs) == len(call.keywords) else None
