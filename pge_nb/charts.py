@@ -96,10 +96,14 @@ def trajectory_chart(trajectory: DataFrame, decisions: DataFrame | None = None) 
 
 
 def png(figure: Figure, *, dpi: int = 150) -> bytes:
-    """The picture's bytes; the same figure always gives the same bytes."""
-    held = io.BytesIO()
+    """The picture's bytes, in 64 colours, a third of the size; the same figure always gives the same bytes."""
+    from PIL import Image
+
+    drawn, held = io.BytesIO(), io.BytesIO()
     with mpl.rc_context(PLAIN):
-        figure.savefig(held, format="png", dpi=dpi, metadata={"Software": None})
+        figure.savefig(drawn, format="png", dpi=dpi)
+    with Image.open(drawn) as picture:
+        picture.convert("RGB").quantize(64, dither=Image.Dither.NONE).save(held, format="png", optimize=True)
     return held.getvalue()
 
 

@@ -183,9 +183,8 @@ def parsed(command: Command, words: Sequence[str]) -> tuple[list[Any], dict[str,
             continue
         flag, equals, value = word.partition("=")
         if flag not in flags:
-            raise UsageError(
-                f"There is no flag {flag} here.{did_you_mean(flag, flags)} Known: {', '.join(flags) or 'none'}."
-            )
+            hint = did_you_mean(flag, flags) or f" There are {', '.join(flags) or 'none'}."
+            raise UsageError(f"There is no flag {flag} here.{hint}")
         given[flags[flag].name] = _flag_value(flags[flag], value if equals else None, rest)
     return _positions([argument for argument in known if not argument.flag], plain), given
 

@@ -64,8 +64,7 @@ def run(
 ) -> View:
     """Carry a task to its end; the body of the cell is its prompt. Run again, it goes on or shows what is done."""
     prompt = _prompt(body, practice)
-    if name or state or here.run() is None:
-        here.turn_to(name, state)
+    place = here.elsewhere(name, state)
     simulated = {"skill": skill, "leniency": leniency, "noise": noise, "drift": drift, "seed": seed}
     chosen = model or ("practice" if practice else here.model) or ""
     limits = _limits(max_retries=max_retries, budget=budget, max_tokens_total=max_tokens_total)
@@ -73,12 +72,13 @@ def run(
     config = HarnessConfig(
         model=_with_settings(chosen, simulated),
         effort=effort or None,
-        shared_state_path=here.path,
+        shared_state_path=place.path,
         **settings,  # type: ignore[arg-type]
     )
-    here.path.parent.mkdir(parents=True, exist_ok=True)
-    harness = PGEHarness(config)
-    begun = harness.start(prompt)
+    with place.made():
+        harness = PGEHarness(config)
+        begun = harness.start(prompt)
+    here.turn_to(name, state)
     _amend(harness, begun, limits)
     return carry_on(here, harness, raise_=raise_)
 

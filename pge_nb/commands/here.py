@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import BadInput
@@ -47,6 +49,25 @@ class Here:
             )
         self.name = name
         self.state = self.directory / Path(state).expanduser() if state else None
+
+    def elsewhere(self, name: str = "", state: str = "") -> Here:
+        """The same, about another task."""
+        other = replace(self)
+        other.turn_to(name, state)
+        return other
+
+    @contextlib.contextmanager
+    def made(self) -> Iterator[None]:
+        """Make the task's directory; where nothing is begun in it, it is taken away again."""
+        place = self.path.parent
+        is_new = not place.exists()
+        place.mkdir(parents=True, exist_ok=True)
+        try:
+            yield
+        except BaseException:
+            if is_new and not self.path.exists():
+                shutil.rmtree(place)
+            raise
 
     def names(self) -> list[str]:
         """The tasks that have a place of their own below the notebook's directory."""

@@ -82,8 +82,9 @@ def evaluations(runs: Run | Iterable[Run]) -> DataFrame:
     """A row a finding: one rater's verdict on one check or criterion of one attempt.
 
     ``on`` is the check's id or the criterion's name; ``score`` and ``threshold`` are missing for checks. ``evidence`` lists
-    the cited ids, ``saw`` what the harness saw there, ``strength`` is weak where the generator could have made all of it,
-    ``replayed`` true where it was met again from the call log and not run here. ``by`` is the review method, or judge.
+    the cited ids, ``saw`` what the harness did there, ``strength`` that of the strongest (weak: the generator could have
+    made all of it), ``replayed`` is true where it was met again from the call log and not run here. ``by`` is the review
+    method, or judge.
     """
     return _frame(EVALUATIONS, runs, evaluations_rows)
 

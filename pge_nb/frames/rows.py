@@ -130,9 +130,10 @@ def evaluations_rows(run: Run) -> Iterator[Row]:
 
 
 def _strength(cited: Sequence[Evidence]) -> str | None:
+    """That of the strongest evidence cited; what is weak alone is weak."""
     if not cited:
         return None
-    return "weak" if all(e.strength == "weak" for e in cited) else "strong"
+    return next((e.strength for e in cited if not e.strength.startswith("weak")), cited[0].strength)
 
 
 def trajectory_rows(run: Run) -> Iterator[Row]:

@@ -167,7 +167,7 @@ def _plan(run: Run) -> Iterator[Block]:
             step.description,
             step.skill_type,
             ", ".join(map(str, step.depends_on)) or None,
-            "; ".join(step.success),
+            " ".join(step.success),
             Mark(run.state(step.number)),
         )
         for step in plan.steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..display import Block, Cell, Fold, Mark, Table, Verbatim, Words, number
-from ..records import EvaluationReport, Finding
+from ..records import EvaluationReport, Evidence, Finding
 from ..run import Run
 
 
@@ -32,12 +32,15 @@ def _tables(run: Run, step: int, attempt: int | None, *, standing: bool) -> Iter
                 caption=caption, heads=HEADS, rows=tuple(_finding(run, step, report, f) for f in report.findings)
             )
             yield from (Words(note) for note in report.notes)
+            if not standing:
+                yield from _seen(report)
             if report.unusable:
                 yield Fold(
                     summary="The judge's reply, which could not be used", blocks=(Verbatim(text=report.unusable.text),)
                 )
 
 
+LINE = 160
 HEADS = ("Check or criterion", "Score", "Threshold", "Verdict", "Why", "Evidence")
 
 
@@ -59,9 +62,27 @@ def _evidence(report: EvaluationReport, finding: Finding) -> str | None:
         if evidence is None:
             said.append(f"{cited}: never issued")
             continue
-        marks = (["weak"] if evidence.strength == "weak" else []) + (
-            ["replayed, not run here"] if evidence.replayed else []
-        )
-        said.append(f"{cited} ({', '.join([evidence.method, *marks])}): {evidence.says}")
-    quote = [f'"{finding.quote}"'] if finding.quote else []
+        said.append(f"{cited} ({', '.join(_marks(evidence))}): {evidence.says}{_outcome(evidence)}")
+    quote = [f"“{finding.quote}”"] if finding.quote else []
     return "; ".join([*said, *quote]) or None
+
+
+def _marks(evidence: Evidence) -> list[str]:
+    less = evidence.strength.split(":", 1)[0].removeprefix("strong, but ")
+    strength = [] if less == "strong" else [less]
+    return [evidence.method, *strength, *(["replayed, not run here"] if evidence.replayed else [])]
+
+
+def _outcome(evidence: Evidence) -> str:
+    """What a review saw, on one line; an artifact is not told again, the finding quotes from it."""
+    saw = "" if evidence.method == "artifact" else " ".join(evidence.body.text.split())
+    return f"; {saw[:LINE].rstrip()}{' ...' if len(saw) > LINE else ''}" if saw else ""
+
+
+def _seen(report: EvaluationReport) -> Iterator[Block]:
+    """Everything that the harness opened or ran for an evaluation."""
+    bodies = tuple(
+        Verbatim(label=f"{e.id} ({', '.join(_marks(e))}): {e.says}", text=e.body.text) for e in report.evidence
+    )
+    if bodies:
+        yield Fold(summary=f"What the harness saw: {len(bodies)} pieces of evidence", blocks=bodies)
