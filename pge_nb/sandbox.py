@@ -21,6 +21,7 @@ from pathlib import Path
 ISOLATION = "not isolated: generated code ran as this user, within a time limit and with a scrubbed environment only"
 MAX_OUTPUT = 1_000_000
 CHUNK = 65_536
+SCRATCH = "pge-"
 KEPT = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT")
 
 
@@ -55,8 +56,9 @@ def run(argv: Sequence[str], cwd: Path, *, seconds: float, stdin: bytes = b"") -
         with child:
             try:
                 return _watch(child, stdin, time.monotonic() + seconds)
-            finally:
+            except BaseException:
                 kill_group(child)
+                raise
 
 
 def kill_group(child: subprocess.Popen[bytes]) -> None:
@@ -68,11 +70,23 @@ def kill_group(child: subprocess.Popen[bytes]) -> None:
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
     """A temporary directory, gone afterwards whatever was left in it."""
-    path = Path(tempfile.mkdtemp(prefix="pge-"))
+    path = Path(tempfile.mkdtemp(prefix=SCRATCH))
     try:
         yield path
     finally:
+        _open_up(path)
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _open_up(path: Path) -> None:
+    """Give back the right to look into every directory below: what was run may have taken it away."""
+    with contextlib.suppress(OSError):
+        path.chmod(0o700)
+    for folder, folders, _ in os.walk(path):
+        for inner in (Path(folder, name) for name in folders):
+            if not inner.is_symlink():
+                with contextlib.suppress(OSError):
+                    inner.chmod(0o700)
 
 
 def _own_python(argv: Sequence[str]) -> list[str]:
@@ -127,6 +141,8 @@ def _watch(child: subprocess.Popen[bytes], stdin: bytes, deadline: float) -> Ran
                 break
             late = time.monotonic() >= deadline
             cut = any(len(got) > MAX_OUTPUT for got in taken.values())
+    # Also of a child that ended while its last output was taken: the same output always ends the same.
+    cut = any(len(got) > MAX_OUTPUT for got in taken.values())
     if not (late or cut):
         late = not _ends(child, deadline)
     kill_group(child)

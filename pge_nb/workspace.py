@@ -7,10 +7,12 @@ import hashlib
 import os
 import stat
 import tempfile
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from .disk import sync_directory
 from .errors import BadInput, StateDamaged
 from .records import INLINE_BYTES, Body, Evidence, FileRef
 from .sandbox import scratch
@@ -20,9 +22,16 @@ MAX_FILES = 2_000
 MAX_TREE_BYTES = 200_000_000
 MAX_FILE_BYTES = 20_000_000
 MAX_DEPTH = 16
+MAX_NAME_BYTES = 200
+"""Of one part of a path: file systems take 255, and a temporary name beside it is longer."""
+MAX_PATH_BYTES = 1_000
+CONTROLS = frozenset({"Cc", "Cs", "Zl", "Zp"})
+BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 SKIPPED = frozenset(
     {".git", ".pge", ".ipynb_checkpoints", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 )
+TEMPORARY = ".pge-"
+"""How the name of a file begins that is being written."""
 DEVICE_NAMES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))})
 
 
@@ -33,12 +42,17 @@ class Objects:
         self.directory = root / ".pge" / "objects"
 
     def put(self, content: bytes) -> str:
-        """Keep ``content``; the name it has from now on."""
+        """Keep ``content``, durably; the name it has from now on."""
         name = hashlib.sha256(content).hexdigest()
         path = self._path(name)
-        if not path.exists():
+        # A file of another size is what a crash of the machine left.
+        if not path.is_file() or path.stat().st_size != len(content):
+            new = not path.parent.is_dir()
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, content)
+            sync_directory(path.parent)
+            if new:
+                sync_directory(self.directory)
         return name
 
     def get(self, name: str) -> bytes:
@@ -74,7 +88,7 @@ class Objects:
 
 def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Write a file so that a crash leaves the old one, the new one, or none: never a part."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".pge-")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -89,25 +103,34 @@ def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
 
 def refused(path: str) -> str | None:
     """Why a relative path from a model cannot be used; None where it can."""
-    parts = PurePosixPath(path).parts
-    if not parts or path != path.strip() or path.endswith("/"):
+    parts = path.split("/")
+    if not path or path != path.strip() or path.endswith("/"):
         return "it names no file"
-    if "\\" in path or any(ord(char) < 32 or ord(char) == 127 for char in path):
+    if "\\" in path or any(unicodedata.category(char) in CONTROLS or char in BIDI for char in path):
         return "it holds a backslash or a control character"
     if path.startswith(("/", "~")) or ":" in parts[0]:
         return "it is not relative to the working directory"
-    if ".." in parts or "." in path.split("/") or "//" in path:
+    if not {"", ".", ".."}.isdisjoint(parts):
         return "it holds '.', '..' or an empty part"
-    if any(part in SKIPPED for part in parts):
+    if any(part.lower() in SKIPPED or part.lower().startswith(TEMPORARY) for part in parts):
         return "it lies in a directory that the harness or a tool owns"
-    if any(part.split(".")[0].lower() in DEVICE_NAMES or part.endswith((" ", ".")) for part in parts):
+    if any(_reserved(part) for part in parts):
         return "it is a name that some systems reserve"
-    if len(parts) > MAX_DEPTH or len(path.encode("utf-8", "surrogatepass")) > 1_000:
+    sizes = [len(part.encode("utf-8", "surrogatepass")) for part in parts]
+    if len(parts) > MAX_DEPTH or max(sizes) > MAX_NAME_BYTES or sum(sizes) > MAX_PATH_BYTES:
         return "it is too long or too deep"
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return "it is not Unicode text"
+    return None
+
+
+def _reserved(part: str) -> bool:
+    return part.partition(".")[0].rstrip().lower() in DEVICE_NAMES or part.endswith((" ", ".")) or ":" in part
+
+
+def clash(path: str, others: Iterable[str]) -> str | None:
+    """One of ``others`` that cannot be in one tree with ``path``, since one of them is a directory of the other."""
+    for other in others:
+        if path.startswith(f"{other}/") or other.startswith(f"{path}/"):
+            return other
     return None
 
 
@@ -125,22 +148,51 @@ def snapshot(directory: Path, objects: Objects) -> tuple[FileRef, ...]:
         for name in sorted(names):
             path = Path(folder, name)
             facts = path.lstat()
-            if not stat.S_ISREG(facts.st_mode):
+            if not stat.S_ISREG(facts.st_mode) or name.startswith(TEMPORARY):
                 continue
+            relative = path.relative_to(directory).as_posix()
+            if not _is_text(relative):
+                raise BadInput(
+                    f"The name {relative!r} in the working directory is not Unicode text.", "Rename that file."
+                )
             total += facts.st_size
             if len(found) >= MAX_FILES or total > MAX_TREE_BYTES or facts.st_size > MAX_FILE_BYTES:
                 raise BadInput(
                     f"The working directory {directory.name}/ holds more than a run takes in (stopped at {path.name}).",
                     f"Keep it under {MAX_FILES} files and {MAX_TREE_BYTES // 10**6} MB, {MAX_FILE_BYTES // 10**6} MB a file.",
                 )
-            relative = path.relative_to(directory).as_posix()
-            found.append(objects.file(relative, path.read_bytes(), facts.st_mode & 0o777))
+            found.append(objects.file(relative, _bytes(path), facts.st_mode & 0o777))
     return tuple(found)
 
 
+def _is_text(name: str) -> bool:
+    return not any(unicodedata.category(char) == "Cs" for char in name)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadInput(
+            f"{path.name} in the working directory cannot be read: {error.strerror}.",
+            "Change its permissions or move it away, then %pge resume.",
+        ) from None
+
+
 def layered(*layers: Iterable[FileRef]) -> tuple[FileRef, ...]:
-    """Files of several layers as one tree, a later layer's file standing for an earlier one's of the same path."""
-    files = {file.path: file for layer in layers for file in layer}
+    """Files of several layers as one tree, a later layer's file standing for an earlier one's of the same path.
+
+    A file also stands for what would be in its way: the earlier file that is a directory of its own path, or the earlier
+    files under a directory of its name.
+    """
+    files: dict[str, FileRef] = {}
+    folders: set[str] = set()
+    for layer in reversed(layers):
+        for file in reversed(list(layer)):
+            above = [str(parent) for parent in PurePosixPath(file.path).parents]
+            if file.path not in files and file.path not in folders and files.keys().isdisjoint(above):
+                files[file.path] = file
+                folders.update(above)
     return tuple(files[path] for path in sorted(files))
 
 
@@ -158,6 +210,14 @@ class Tree:
         return (self.root / path).read_bytes().decode("utf-8", "replace")
 
 
+def _inside(path: str) -> str:
+    """The path; ``StateDamaged`` where it would leave its tree, as only a file that was made by hand can say."""
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or ".." in parts or "\0" in path or (os.sep == "\\" and "\\" in path):
+        raise StateDamaged(f"The state file names {path!r:.80}, which lies in no tree.", "Do not use this state file.")
+    return path
+
+
 @contextlib.contextmanager
 def laid(files: Sequence[FileRef], objects: Objects) -> Iterator[Tree]:
     """Lay a tree out in a temporary directory of its own, gone afterwards."""
@@ -165,7 +225,7 @@ def laid(files: Sequence[FileRef], objects: Objects) -> Iterator[Tree]:
         root = home / "tree"
         root.mkdir()
         for file in files:
-            path = root / file.path
+            path = root / _inside(file.path)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(objects.get(file.sha256))
             path.chmod(file.mode | 0o400)
@@ -181,21 +241,31 @@ def place(files: Sequence[FileRef], directory: Path, objects: Objects, known: It
     displaced: list[FileRef] = []
     expected = set(known)
     for file in files:
-        path = directory / file.path
-        _real_parents(directory, path)
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise BadInput(
-                f"{file.path} in the working directory is no plain file, so the accepted one cannot be put there.",
-                "Move it away, then %pge resume.",
-            )
-        if path.exists():
-            there = objects.file(file.path, path.read_bytes(), path.stat().st_mode & 0o777)
-            if there.sha256 == file.sha256:
+        path = directory / _inside(file.path)
+        try:
+            _real_parents(directory, path)
+            there = _in_the_way(path, file.path, objects)
+            if there is not None and there.sha256 == file.sha256:
                 continue
-            if there.sha256 not in expected:
+            if there is not None and there.sha256 not in expected:
                 displaced.append(there)
-        write_whole(path, objects.get(file.sha256), file.mode)
+            write_whole(path, objects.get(file.sha256), file.mode)
+        except OSError as error:
+            raise BadInput(
+                f"{file.path} cannot be written into {directory.name}/: {error.strerror}.",
+                "Make room for it, then %pge resume.",
+            ) from None
     return tuple(displaced)
+
+
+def _in_the_way(path: Path, name: str, objects: Objects) -> FileRef | None:
+    """What stands at a path now, kept as an object; None where nothing does."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise BadInput(
+            f"{name} in the working directory is no plain file, so the accepted one cannot be put there.",
+            "Move it away, then %pge resume.",
+        )
+    return objects.file(name, path.read_bytes(), path.stat().st_mode & 0o777) if path.exists() else None
 
 
 def _real_parents(directory: Path, path: Path) -> None:
@@ -205,7 +275,8 @@ def _real_parents(directory: Path, path: Path) -> None:
         folder = folder / part
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             raise BadInput(
-                f"{folder.name} in the working directory is no plain folder.", "Move it away, then %pge resume."
+                f"{folder.name} in the working directory is no plain folder, and {path.name} belongs into it.",
+                "Move it away, then %pge resume.",
             )
         folder.mkdir(exist_ok=True)
 

@@ -3,21 +3,47 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import NoReturn
 
 from ..payloads import Json
-from ..workspace import refused
+from .fences import Fence, fences
 
+MAX_REPLY = 4_000_000
 MAX_JSON = 2_000_000
 MAX_DEPTH = 60
-FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)$")
-TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[\]}])')
-PATH_LINE = re.compile(r"^[#*\s`>-]*(?:file(?:name)?|path)?[:\s*`]*([\w./-]+\.\w{1,8})[`*:\s]*$", re.IGNORECASE)
-COMMENT_PATH = re.compile(
-    r"^\s*(?:#|//|<!--|/\*)\s*(?:file(?:name)?:\s*|path:\s*)?([\w./-]+\.\w{1,8})\s*(?:-->|\*/)?\s*$"
-)
+MAX_DIGITS = 300
+LONGEST_LINE = 300
+"""Characters of a line that may name a file."""
+TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
+REST_OF_STRING = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+PATH = re.compile(r"[\w./~-]+\.[^\W\d]\w{0,7}")
+LABEL = re.compile(r"(?:\d+[.)]\s+)?(?:(?:file ?name|file|path)(?:\s\d+)?\s*[:=]|file\s)?", re.IGNORECASE)
+WRITE_FILE = re.compile(r'\{[^{}]{0,200}"write_file"')
+COMMENTS = (("#", ""), ("//", ""), ("<!--", "-->"), ("/*", "*/"), ("--", ""), ("%", ""), (";", ""))
+LANGUAGES = {
+    ".py": {"python", "py"},
+    ".md": {"markdown", "md", "text", "txt"},
+    ".txt": {"text", "txt", "plaintext", "plain"},
+    ".csv": {"csv", "text", "txt"},
+    ".json": {"json", "jsonc"},
+    ".ipynb": {"json"},
+    ".html": {"html", "xml"},
+    ".css": {"css"},
+    ".js": {"javascript", "js", "jsx"},
+    ".ts": {"typescript", "ts", "tsx"},
+    ".sh": {"bash", "sh", "shell", "zsh", "console"},
+    ".sql": {"sql"},
+    ".tex": {"latex", "tex"},
+    ".toml": {"toml"},
+    ".yaml": {"yaml", "yml"},
+    ".yml": {"yaml", "yml"},
+}
+"""Suffix -> what a block of such a file calls its language."""
 
 
 class Unusable(ValueError):
@@ -30,46 +56,7 @@ class Unusable(ValueError):
         self.again = again
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fence:
-    """A fenced block: its info string, its text, the line before it, and whether it was closed."""
-
-    info: str
-    text: str
-    before: str
-    closed: bool
-
-
-def fences(text: str) -> tuple[list[Fence], str]:
-    """The fenced blocks of a Markdown text, and the text outside them."""
-    found: list[Fence] = []
-    outside: list[str] = []
-    opened: tuple[str, str] | None = None
-    inside: list[str] = []
-    for line in text.replace("\r\n", "\n").split("\n"):
-        mark = FENCE.match(line)
-        if opened is None:
-            if mark:
-                opened, inside = (mark.group(1), mark.group(2).strip()), []
-            else:
-                outside.append(line)
-        elif (
-            mark
-            and mark.group(1)[0] == opened[0][0]
-            and len(mark.group(1)) >= len(opened[0])
-            and not mark.group(2).strip()
-        ):
-            found.append(Fence(info=opened[1], text="\n".join(inside), before=_last_line(outside), closed=True))
-            opened = None
-        else:
-            inside.append(line)
-    if opened is not None:
-        found.append(Fence(info=opened[1], text="\n".join(inside), before=_last_line(outside), closed=False))
-    return found, "\n".join(outside)
-
-
-def _last_line(lines: list[str]) -> str:
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+# JSON
 
 
 def json_alone(text: str) -> dict[str, Json]:
@@ -78,18 +65,21 @@ def json_alone(text: str) -> dict[str, Json]:
     With text around it the reply is unusable: prose may quote somebody else's verdict, and nobody can tell it from the
     rater's own.
     """
-    bare = text.strip()
-    blocks, outside = fences(bare)
-    if blocks and not bare.startswith("{"):
-        if len(blocks) > 1 or outside.strip():
+    bare = _stripped(text)
+    if not bare.startswith("{"):
+        blocks, outside = fences(bare)
+        if len(blocks) > 1 or (blocks and outside.strip()):
             raise Unusable("there is text beside the JSON; reply with the JSON object alone")
-        bare = blocks[0].text
+        bare = blocks[0].text if blocks else bare
     return _object(bare)
 
 
 def json_somewhere(text: str) -> dict[str, Json]:
-    """The JSON object of a reply, in the last fence that holds one, or from the first brace to the last."""
-    bare = text.strip()
+    """The JSON object of a reply, in the last fence that holds one, or from the first brace to the last.
+
+    For plans and contracts: line breaks inside a string are taken as they stand.
+    """
+    bare = _stripped(text)
     candidates = [block.text for block in fences(bare)[0] if block.closed and block.text.strip().startswith("{")][::-1]
     if not candidates and "{" in bare:
         candidates = [bare[bare.index("{") : bare.rfind("}") + 1]]
@@ -98,26 +88,31 @@ def json_somewhere(text: str) -> dict[str, Json]:
     reason: Unusable | None = None
     for candidate in candidates:
         try:
-            return _object(candidate)
+            return _object(candidate, decoder=LOOSE)
         except Unusable as error:
             reason = reason or error
     raise reason or Unusable("there is no JSON object in the reply")
 
 
-def _object(text: str) -> dict[str, Json]:
+def _stripped(text: str) -> str:
+    bare = text.strip("\ufeff \t\r\n")
+    if len(bare) > MAX_REPLY:
+        raise Unusable(f"the reply is longer than {MAX_REPLY} characters")
+    return bare
+
+
+def _object(text: str, *, decoder: json.JSONDecoder | None = None) -> dict[str, Json]:
     if not text.strip():
         raise Unusable("the reply is empty")
     if len(text) > MAX_JSON:
-        raise Unusable(f"the reply is longer than {MAX_JSON} characters")
+        raise Unusable(f"the JSON is longer than {MAX_JSON} characters")
     if _depth(text) > MAX_DEPTH:
         raise Unusable(f"the JSON is nested deeper than {MAX_DEPTH}")
-    mended = TRAILING_COMMA.sub(lambda match: match.group(1) or "", text).strip()
+    mended = "".join(piece if string else TRAILING_COMMA.sub("", piece) for string, piece in _pieces(text)).strip()
     try:
-        value, end = DECODER.raw_decode(mended)
+        value, end = (decoder or STRICT).raw_decode(mended)
     except (json.JSONDecodeError, RecursionError) as error:
         raise Unusable(f"the reply is not JSON ({error})") from None
-    except ValueError as error:  # Python refuses integers of more than 4,300 digits
-        raise Unusable(str(error)) from None
     # A weak model closes one bracket too many; after a whole value that can mean nothing else.
     if mended[end:].strip("]} \n\r\t"):
         raise Unusable("there is text behind the JSON")
@@ -126,14 +121,26 @@ def _object(text: str) -> dict[str, Json]:
     return value
 
 
+def _pieces(text: str) -> Iterator[tuple[bool, str]]:
+    """The text cut at its JSON strings: (is it a string, the piece). An open string goes on to the end."""
+    position = 0
+    while (quote := text.find('"', position)) >= 0:
+        yield False, text[position:quote]
+        match = REST_OF_STRING.match(text, quote + 1)
+        position = match.end() if match else len(text)
+        yield True, text[quote:position]
+    yield False, text[position:]
+
+
 def _depth(text: str) -> int:
     depth = deepest = 0
-    for char in text:
-        if char in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif char in "]}":
-            depth -= 1
+    for string, piece in _pieces(text):
+        for char in "" if string else piece:
+            if char in "[{":
+                depth += 1
+                deepest = max(deepest, depth)
+            elif char in "]}":
+                depth -= 1
     return deepest
 
 
@@ -141,7 +148,7 @@ def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     value: dict[str, Json] = {}
     for key, item in pairs:
         if key in value:
-            raise Unusable(f"the key {key!r} stands twice in one object")
+            raise Unusable(f"the key {key!r:.80} stands twice in one object")
         value[key] = item
     return value
 
@@ -150,7 +157,29 @@ def _no_constant(name: str) -> NoReturn:
     raise Unusable(f"{name} is not a number that JSON has")
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise Unusable(f"a number in it has {len(digits)} digits")
+    return int(digits)
+
+
+def _fraction(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise Unusable(f"the number {digits:.40} is too large")
+    return number
+
+
+def _decoder(*, strict: bool) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_whole, parse_float=_fraction, strict=strict
+    )
+
+
+STRICT, LOOSE = _decoder(strict=True), _decoder(strict=False)
+
+
+# Files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,57 +194,120 @@ class Files:
 def files_in(text: str, deliverables: tuple[str, ...]) -> Files:
     """The files that a reply carries as fenced blocks, or as ``write_file`` calls written in fenced JSON.
 
-    The path is taken from the block's info string, else from the line before it, else from its first line; a single block
-    without any belongs to a single deliverable. A block that was cut off is no file.
+    The path is taken from the block's info string, else from the line before it, else from its first line. Where a
+    deliverable is still missing, an unnamed block stands for it that is introduced by its name, or, if it is the only
+    deliverable, the longest one in its language. A block that was cut off is no file. Paths are as the model wrote them.
     """
+    text = text.strip("\ufeff\r\n")
+    if len(text) > MAX_REPLY:
+        return Files(files={}, prose=text, faults=(f"the reply is longer than {MAX_REPLY} characters",))
     blocks, prose = fences(text)
+    if not blocks and WRITE_FILE.match(text.strip()):
+        blocks, prose = [Fence(info="json", text=text.strip(), before="", closed=True)], ""
     files: dict[str, str] = {}
     faults: list[str] = []
     unnamed: list[Fence] = []
     for block in blocks:
-        call = _written(block)
+        try:
+            call = _written(block)
+        except Unusable as error:
+            faults.append(f"the write_file call cannot be read: {error}")
+            continue
         path, content = call or (_path_of(block, deliverables), block.text)
-        if not block.closed:
+        if not block.closed and call is None:
             faults.append(f"the file {path or 'in the last block'} was cut off before its end")
         elif path is None:
             unnamed.append(block)
         else:
-            files[path] = content if content.endswith("\n") or not content else content + "\n"
-    if len(deliverables) == 1 and not files and not faults and unnamed:
-        # A model that explains itself may add examples of use; the module is the longest block.
-        longest = max(unnamed, key=lambda block: len(block.text))
-        files[deliverables[0]] = longest.text + "\n"
+            files[path] = _ended(content)
+    if not faults:
+        files |= _supplied([path for path in deliverables if path not in files], unnamed, deliverables)
     return Files(files=files, prose=prose.strip(), faults=tuple(faults))
 
 
+def _ended(content: str) -> str:
+    return content if content.endswith("\n") or not content else content + "\n"
+
+
+def _supplied(missing: list[str], unnamed: list[Fence], deliverables: tuple[str, ...]) -> dict[str, str]:
+    """Missing deliverable -> the text of the unnamed block that can only be meant for it."""
+    found: dict[str, str] = {}
+    for path in missing:
+        meant = [block for block in unnamed if _mentioned(block.before, deliverables) == {path}]
+        meant = meant or (unnamed if len(deliverables) == 1 else [])
+        # A model that explains itself adds examples of use and their output; the file is the longest block.
+        fitting = [block for block in meant if _fit(block, path) > 0]
+        if fitting:
+            found[path] = _ended(max(fitting, key=lambda block: (_fit(block, path), len(block.text))).text)
+    return found
+
+
+def _mentioned(line: str, deliverables: tuple[str, ...]) -> set[str]:
+    words = {word.strip("`*\"'():;,").removesuffix(".") for word in line.split()}
+    return words & set(deliverables)
+
+
+def _fit(block: Fence, path: str) -> int:
+    """2: the block's language is that of the file; 1: it has none, or nothing is known of it; 0: it is another."""
+    said = block.info.split(maxsplit=1)[0].strip("{}.").lower().rstrip("0123456789.") if block.info else ""
+    wanted = LANGUAGES.get(PurePosixPath(path).suffix.lower())
+    if wanted is None or not any(said in names for names in LANGUAGES.values()):
+        return 1
+    return 2 if said in wanted else 0
+
+
 def _path_of(block: Fence, deliverables: tuple[str, ...]) -> str | None:
-    words = re.split(r"[\s,]+", block.info)
-    named = [word.split("=", 1)[-1].strip("\"'`{}()") for word in words]
-    named += [word.split(":", 1)[1] for word in words if ":" in word and not word.startswith(":")]
-    for name in named:
-        if name in deliverables:
-            return name
-    for name in named[1:]:
-        if "." in name and refused(name) is None:
-            return name
-    if named[0] and "." in named[0][1:] and refused(named[0]) is None:
-        return named[0]
-    for line, pattern in ((block.before, PATH_LINE), (block.text.split("\n", 1)[0], COMMENT_PATH)):
-        if match := pattern.match(line):
-            return match.group(1)
+    first = block.text.split("\n", 1)[0]
+    for names in (_info_names(block.info), _line_names(block.before), _comment_names(first)):
+        plain = [name.removeprefix("./") for name in names]
+        for name in plain:
+            if name in deliverables:
+                return name
+        for name in plain:
+            if PATH.fullmatch(name):
+                return name
     return None
 
 
+def _info_names(info: str) -> list[str]:
+    """What in an info string may be a path: each word, what stands behind = or : in it, and all behind the language."""
+    if len(info) > LONGEST_LINE:
+        return []
+    names: list[str] = []
+    for word in re.split(r"[\s,;]+", info):
+        names += [word, *word.split("=", 1)[1:], *word.split(":", 1)[1:]]
+    names += [info, *info.split(maxsplit=1)[1:], *info.split("=", 1)[1:]]
+    return [name.strip("\"'`{}()[]<>:") for name in names]
+
+
+def _line_names(line: str) -> list[str]:
+    """The path that is the whole of a line, but for marks of Markdown and a label."""
+    if len(line) > LONGEST_LINE:
+        return []
+    bare = line.strip(" \t#*`>:-\"'_")
+    label = LABEL.match(bare)
+    return [bare[label.end() if label else 0 :].strip(" \t*`:\"'")]
+
+
+def _comment_names(line: str) -> list[str]:
+    line = line.strip()
+    for opening, closing in COMMENTS:
+        if line.startswith(opening) and len(line) <= LONGEST_LINE:
+            return _line_names(line.removeprefix(opening).removesuffix(closing))
+    return []
+
+
 def _written(block: Fence) -> tuple[str, str] | None:
-    """(path, content) of a block that holds a ``write_file`` call as JSON."""
-    if '"write_file"' not in block.text[:200]:
+    """(path, content) of a block that holds a ``write_file`` call as JSON; ``Unusable`` where it is one that cannot be read."""
+    if not WRITE_FILE.match(block.text.strip()):
         return None
-    try:
-        call = _object(block.text)
-    except Unusable:
+    call = _object(block.text, decoder=LOOSE)
+    if call.get("name", call.get("tool")) != "write_file":
         return None
-    given = call.get("arguments", call.get("input"))
-    if call.get("name") != "write_file" or not isinstance(given, dict):
-        return None
-    path, content = given.get("path"), given.get("content")
-    return (path, content) if isinstance(path, str) and isinstance(content, str) else None
+    given = next((call[key] for key in ("arguments", "input", "parameters", "args") if key in call), call)
+    if isinstance(given, str):
+        given = _object(given, decoder=LOOSE)
+    path, content = (given.get("path"), given.get("content")) if isinstance(given, dict) else (None, None)
+    if not isinstance(path, str) or not isinstance(content, str):
+        raise Unusable("it lacks a path or a content")
+    return path.strip().removeprefix("./"), content

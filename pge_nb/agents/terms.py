@@ -9,11 +9,12 @@ from ..payloads import Json
 from ..records import Check
 from ..reviews import Review
 from ..verdict import JUDGE, folded
-from ..workspace import refused
+from ..workspace import clash, refused
 from .replies import Unusable
 
 MAX_CHECKS = 40
 MAX_DELIVERABLES = 40
+OWN_WORDS = frozenset({"id", "says", "description", "check", "method", "args"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,21 +33,21 @@ def read_terms(value: Mapping[str, Json], reviews: Mapping[str, Review], *, stri
     such a check goes to the judge, and a note says so. A sentence that stands twice is kept once.
     """
     notes: list[str] = []
-    deliverables = _deliverables(value.get("deliverables"), notes)
+    deliverables = _deliverables(value.get("deliverables"), notes, strict=strict)
     listed = value.get("checks")
     if not isinstance(listed, list) or not listed:
         raise Unusable("there are no checks")
     checks: list[Check] = []
     said: set[str] = set()
     for item in listed[:MAX_CHECKS]:
-        check = _check(item, f"c{len(checks) + 1}", reviews, notes, strict=strict)
-        if check is None:
+        says = _sentence(item)
+        if not says:
             continue
-        if folded(check.says).casefold() in said:
-            notes.append(f"the check {check.says!r:.80} stood twice and is kept once")
+        if folded(says).casefold() in said:
+            notes.append(f"the check {says!r:.80} stood twice and is kept once")
             continue
-        said.add(folded(check.says).casefold())
-        checks.append(check)
+        said.add(folded(says).casefold())
+        checks.append(_check(item, says, f"c{len(checks) + 1}", reviews, notes, strict=strict))
     if len(listed) > MAX_CHECKS:
         notes.append(f"{len(listed) - MAX_CHECKS} checks above {MAX_CHECKS} were left out")
     if not checks:
@@ -54,7 +55,7 @@ def read_terms(value: Mapping[str, Json], reviews: Mapping[str, Review], *, stri
     return Terms(deliverables=deliverables, checks=tuple(checks), notes=tuple(notes))
 
 
-def _deliverables(value: Json, notes: list[str]) -> tuple[str, ...]:
+def _deliverables(value: Json, notes: list[str], *, strict: bool) -> tuple[str, ...]:
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, list) or not value:
@@ -67,42 +68,57 @@ def _deliverables(value: Json, notes: list[str]) -> tuple[str, ...]:
         path = path.strip().removeprefix("./")
         if why := refused(path):
             raise Unusable(f"the deliverable {path!r:.80} cannot be written: {why}")
-        if path not in paths:
+        if other := clash(path, paths):
+            if strict:
+                raise Unusable(f"{other!r:.80} and {path!r:.80} cannot both be written: one would lie inside the other")
+            notes.append(f"the deliverable {path!r:.80} was left out: it and {other!r:.80} cannot both be written")
+        elif path not in paths:
             paths.append(path)
     if len(value) > MAX_DELIVERABLES:
         notes.append(f"{len(value) - MAX_DELIVERABLES} deliverables above {MAX_DELIVERABLES} were left out")
     return tuple(paths)
 
 
-def _check(item: Json, name: str, reviews: Mapping[str, Review], notes: list[str], *, strict: bool) -> Check | None:
+def _sentence(item: Json) -> str:
+    """What a check says; empty where it says nothing."""
     if isinstance(item, str):
-        item = {"says": item}
+        return item.strip()
     if not isinstance(item, dict):
         raise Unusable("a check is neither an object nor a sentence")
     says = item.get("says", item.get("description", item.get("check")))
-    if not isinstance(says, str) or not says.strip():
-        return None
-    method = item.get("method", JUDGE)
-    args = item.get("args", {})
-    # Weak models put the args of a method beside it; what is no word of ours is theirs.
-    beside = {key: value for key, value in item.items() if key not in {"id", "says", "description", "check", "method"}}
-    if not isinstance(args, dict):
-        args = beside
-    elif len(beside) > 1 or "args" not in beside:
-        args = args | {key: value for key, value in beside.items() if key != "args"}
-    check = Check(id=name, says=says.strip(), method=str(method).strip().lower(), args=args)
-    fault = _fault(check, reviews)
-    if fault is None:
-        return check if check.method != JUDGE else Check(id=name, says=check.says)
+    return says.strip() if isinstance(says, str) else ""
+
+
+def _check(item: Json, says: str, name: str, reviews: Mapping[str, Review], notes: list[str], *, strict: bool) -> Check:
+    item = item if isinstance(item, dict) else {}
+    method = str(item.get("method") or JUDGE).strip().casefold()
+    method = next((known for known in reviews if known.casefold() == method), method)
+    if method == JUDGE:
+        return Check(id=name, says=says)
+    faults: list[str] = []
+    for args in _readings(item):
+        check = Check(id=name, says=says, method=method, args=args)
+        fault = _fault(check, reviews)
+        if fault is None:
+            return check
+        faults.append(fault)
     if strict:
-        raise Unusable(f"in the check {check.says!r:.80}, {fault}")
-    notes.append(f"the check {check.says!r:.80} goes to the judge: {fault}")
-    return Check(id=name, says=check.says)
+        raise Unusable(f"in the check {says!r:.80}, {faults[0]}")
+    notes.append(f"the check {says!r:.80} goes to the judge: {faults[0]}")
+    return Check(id=name, says=says)
+
+
+def _readings(item: Mapping[str, Json]) -> list[Mapping[str, Json]]:
+    """The args as a check may mean them: in their place, or, as weak models write them, beside it or both."""
+    args = item.get("args")
+    beside = {key: value for key, value in item.items() if key not in OWN_WORDS}
+    if not isinstance(args, dict):
+        # A list is itself one of the args of an oracle.
+        return [{"args": args, **beside}, beside] if args is not None else [beside]
+    return [args, args | beside] if beside else [args]
 
 
 def _fault(check: Check, reviews: Mapping[str, Review]) -> str | None:
-    if check.method == JUDGE:
-        return None
     if check.method not in reviews:
         return f"{check.method!r:.40} is no review method; there are {', '.join([*reviews, JUDGE])}"
     why = reviews[check.method].vet(check)

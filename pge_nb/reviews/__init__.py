@@ -64,5 +64,5 @@ def shipped(*, seconds: float) -> Mapping[str, Review]:
     from .file import File
     from .oracle import OracleReview
 
-    methods: tuple[Review, ...] = (OracleReview(seconds), Command(seconds), File())
+    methods: tuple[Review, ...] = (OracleReview(seconds), Command(seconds), File(seconds))
     return {method.name: method for method in methods}

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
+import tempfile
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..records import Check
-from ..sandbox import Ran, run
+from ..sandbox import SCRATCH, Ran, run
 from ..workspace import Tree
 from . import Outcome, args_of, misfit
 
 SHOWN = 6_000
-DURATION = re.compile(r"\b\d+(?:\.\d+)?\s?(?:s|ms|sec|seconds|µs|us)\b")
+DURATION = re.compile(r"\b\d+(?:\.\d+)?(?:e-?\d+)?\s?(?:s|ms|ns|sec|secs|second|seconds|min|\u00b5s|\u03bcs|us)\b")
+SHELL = frozenset("|&;<>()")
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,16}\b")
 WEAK = "weak: the attempt's own code made this outcome"
 
@@ -48,14 +50,15 @@ class Command:
         """Refuse an empty command, and a line that only a shell could run."""
         if fault := misfit(CommandArgs, check):
             return fault
+        args = args_of(CommandArgs, check)
         try:
-            argv = args_of(CommandArgs, check).argv
+            argv = args.argv
         except ValueError as error:
             return f"the command line cannot be split: {error}"
-        if not argv or any("\0" in word for word in argv):
+        if not argv or not argv[0].strip() or any("\0" in word for word in argv):
             return "the command is empty"
-        if shell := {"|", "&&", "||", ";", ">", "<", ">>"} & set(argv):
-            return f"{min(shell)} needs a shell, and there is none"
+        if shell := _needs_shell(args.run):
+            return f"{shell} needs a shell, and there is none"
         return None
 
     def look(self, check: Check, tree: Tree) -> Outcome:
@@ -65,6 +68,23 @@ class Command:
         printed = args.prints is None or args.prints in ran.out or args.prints in ran.err
         says = "ran " + shlex.join(args.argv)
         return Outcome(met=ran.exit == args.exit and printed, says=says, saw=seen(ran, tree), strength=WEAK)
+
+
+def _needs_shell(command: tuple[str, ...] | str) -> str | None:
+    """What in a command only a shell understands; None where there is nothing."""
+    if isinstance(command, str):
+        if "\n" in command.strip():
+            return "a second line"
+        lexer = shlex.shlex(command, posix=True, punctuation_chars="".join(SHELL))
+        lexer.whitespace_split, lexer.commenters = True, ""
+        words = list(lexer)
+        if quoted := [mark for mark in ("$(", "`") if mark in command and any(mark in word for word in words)]:
+            return quoted[0]
+        if "=" in words[0].partition("/")[0]:
+            return "a variable before the command"
+    else:
+        words = [word for word in command if len(word) <= 2]
+    return next((word for word in words if word and set(word) <= SHELL), None)
 
 
 def seen(ran: Ran, tree: Tree) -> str:
@@ -85,5 +105,6 @@ def seen(ran: Ran, tree: Tree) -> str:
 
 def _shown(text: str, tree: Tree) -> str:
     text = text.replace(str(tree.root), ".").replace(str(tree.root.parent), "..")
+    text = re.sub(rf"{re.escape(tempfile.gettempdir())}/{SCRATCH}\w{{8}}", "/tmp", text)  # noqa: S108 - it is shown, not used
     text = ADDRESS.sub("0x...", DURATION.sub("... s", text)).strip()
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}\n[cut: {len(text) - SHOWN} more characters]"

@@ -9,23 +9,58 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+SAID = 300
 
 
 def plain(value: object) -> object:
     """The value as JSON has it; a tuple is a list, anything else that JSON lacks is its type's name, which equals nothing."""
     try:
         return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError, RecursionError):
-        return {"not JSON": f"{type(value).__name__}: {value!r:.200}"}
+    except BaseException:  # also what a conversion that the artifact wrote raises: it is no answer of the function
+        return {"not JSON": f"{type(value).__name__}: {text_of(repr, value)}"}
 
 
-def raiser(error: BaseException) -> Callable[..., object]:
-    """A function that raises ``error`` whatever it is called with."""
+def text_of(form: Callable[[object], str], value: object) -> str:
+    """``form(value)``, cut; the artifact may have written that too, and it may fail."""
+    try:
+        return str(form(value))[:SAID]
+    except BaseException as error:  # whatever it raises
+        return f"(it has no text: {type(error).__name__})"
 
-    def function(*_: object, **__: object) -> object:
-        raise error
 
-    return function
+def found(call: str, root: str) -> Callable[..., object]:
+    """The function that ``call`` names, from a file of the tree and from nowhere else."""
+    module, _, name = call.rpartition(".")
+    top = module.partition(".")[0]
+    if Path(root, top).exists() or Path(root, f"{top}.py").exists():
+        for loaded in [key for key in sys.modules if key == top or key.startswith(f"{top}.")]:
+            del sys.modules[loaded]
+    sys.path.insert(0, root)
+    imported = importlib.import_module(module)
+    place = getattr(imported, "__file__", None)
+    if place is None or not Path(place).resolve().is_relative_to(Path(root).resolve()):
+        raise ImportError(f"{module} is no module of the deliverables")
+    function = getattr(imported, name)
+    if not callable(function):
+        raise TypeError(f"{call} is no function")
+    return function  # type: ignore[no-any-return]
+
+
+def outcome(function: Callable[..., object], given: dict[str, Any]) -> dict[str, object]:
+    """What one call came to."""
+    try:
+        value = function(*given["args"], **given["kwargs"])
+    except BaseException as error:  # whatever generated code raises is its answer
+        return raised("raises", error)
+    return {"returns": plain(value)}
+
+
+def raised(what: str, error: BaseException) -> dict[str, object]:
+    """An error by the names of its classes, the nearest first."""
+    return {what: [cls.__name__ for cls in type(error).__mro__[:-2]], "says": text_of(str, error)}
 
 
 def main() -> None:
@@ -33,19 +68,15 @@ def main() -> None:
     asked = json.load(sys.stdin)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # What the artifact prints must not stand among the answers.
-    sys.path.insert(0, asked["root"])
-    module, _, name = asked["call"].rpartition(".")
+    missing: dict[str, object] | None = None
     try:
-        function = getattr(importlib.import_module(module), name)
-    except BaseException as error:  # whatever an import of generated code raises is every call's answer
-        function = raiser(error)
+        function = found(asked["call"], asked["root"])
+    except BaseException as error:  # a function that is not there has not raised anything
+        missing = raised("missing", error)
     for index, given in enumerate(asked["inputs"]):
-        try:
-            answer = {"returns": plain(function(*given["args"], **given["kwargs"]))}
-        except BaseException as error:  # so is whatever it raises when called
-            answer = {"raises": [cls.__name__ for cls in type(error).__mro__[:-2]], "says": str(error)[:300]}
-        answers.write(json.dumps([index, answer]) + "\n")
+        answers.write(json.dumps([index, missing or outcome(function, given)]) + "\n")
         answers.flush()
+    os._exit(0)  # Threads that the artifact left must not use up the time.
 
 
 main()
