@@ -6,9 +6,10 @@ import dataclasses
 import functools
 import json
 import math
+import sys
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, Union
 
 from .errors import BadInput
@@ -43,7 +44,8 @@ def decode(kind: type[T], value: object, where: str = "") -> T:
 
     Fields with a default may be absent; unknown fields, wrong types and numbers given as text are a ``Misfit``.
     """
-    return typing.cast("T", _decode(kind, value, where or kind.__name__))
+    read: Reader = _reader(typing.cast("Any", kind))
+    return typing.cast("T", read(value, where or kind.__name__))
 
 
 def compact(value: object) -> str:
@@ -51,77 +53,104 @@ def compact(value: object) -> str:
     return json.dumps(encode(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-@functools.cache
-def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
-    hints = typing.get_type_hints(kind)
-    return {
-        field.name: (
-            hints[field.name],
-            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
-        )
-        for field in dataclasses.fields(kind)
-    }
+Reader = Callable[[object, str], object]
+"""Takes a parsed JSON value and the name of its place; gives the value of one declared type, or a `Misfit`."""
 
 
-def _decode(kind: Any, value: object, where: str) -> object:
-    origin = typing.get_origin(kind)
-    if kind is object or kind is Any or _is_json(kind):
-        return value
+@functools.cache  # looking at the types takes longer than reading a value by them
+def _reader(kind: Any) -> Reader:
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if kind is object or kind is Any or _is_json(args):
+        return lambda value, where: value  # noqa: ARG005
     if origin in (Union, types.UnionType):
-        return _decode_union(kind, value, where)
+        return _union_reader(args)
     if origin is Literal:
-        if value not in typing.get_args(kind) or isinstance(value, bool):
-            raise Misfit(f"{where} is {value!r}, not one of {', '.join(map(repr, typing.get_args(kind)))}")
-        return value
+        return _word_reader(args)
     if origin is tuple:
+        return _list_reader(_reader(args[0]))
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        return _mapping_reader(_reader(args[1]))
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        return _fields_reader(kind)
+    return _plain_reader(kind)
+
+
+def _is_json(arms: tuple[Any, ...]) -> bool:
+    """`Json` itself, also once ``get_type_hints`` has made another object of it: the one union with a sequence in it."""
+    return any(typing.get_origin(arm) is Sequence for arm in arms)
+
+
+def _union_reader(arms: tuple[Any, ...]) -> Reader:
+    optional = type(None) in arms
+    *others, last = [_reader(arm) for arm in arms if arm is not type(None)]
+
+    def read(value: object, where: str) -> object:
+        if value is None and optional:
+            return None
+        for other in others:
+            try:
+                return other(value, where)
+            except Misfit:
+                continue
+        return last(value, where)
+
+    return read
+
+
+def _word_reader(words: tuple[Any, ...]) -> Reader:
+    def read(value: object, where: str) -> object:
+        if value not in words or isinstance(value, bool):
+            raise Misfit(f"{where} is {value!r}, not one of {', '.join(map(repr, words))}")
+        return value
+
+    return read
+
+
+def _list_reader(item_reader: Reader) -> Reader:
+    def read(value: object, where: str) -> object:
         if not isinstance(value, list):
             raise Misfit(f"{where} is not a list")
-        return tuple(_decode(typing.get_args(kind)[0], item, f"{where}[{i}]") for i, item in enumerate(value))
-    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        return tuple([item_reader(item, f"{where}[{index}]") for index, item in enumerate(value)])
+
+    return read
+
+
+def _mapping_reader(item_reader: Reader) -> Reader:
+    def read(value: object, where: str) -> object:
         if not isinstance(value, dict):
             raise Misfit(f"{where} is not an object")
-        return {key: _decode(typing.get_args(kind)[1], item, f"{where}.{key}") for key, item in value.items()}
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return _decode_fields(kind, value, where)
-    return _decode_plain(kind, value, where)
+        return {key: item_reader(item, f"{where}.{key}") for key, item in value.items()}
+
+    return read
 
 
-def _is_json(kind: Any) -> bool:
-    """`Json` itself, also once ``get_type_hints`` has made another object of it: the one union here with a sequence in it."""
-    return any(typing.get_origin(arm) is Sequence for arm in typing.get_args(kind))
+def _fields_reader(kind: type[Any]) -> Reader:
+    hints = typing.get_type_hints(kind)
+    fields = dataclasses.fields(kind)
+    readers = {field.name: _reader(hints[field.name]) for field in fields}
+    missing = dataclasses.MISSING
+    needed = [field.name for field in fields if field.default is missing and field.default_factory is missing]
+
+    def read(value: object, where: str) -> object:
+        if not isinstance(value, dict):
+            raise Misfit(f"{where} is not an object")
+        if unknown := sorted(value.keys() - readers.keys()):
+            raise Misfit(f"{where} has an unknown field {unknown[0]!r}")
+        for name in needed:
+            if name not in value:
+                raise Misfit(f"{where} lacks {name!r}")
+        return kind(**{name: readers[name](item, f"{where}.{name}") for name, item in value.items()})
+
+    return read
 
 
-def _decode_union(kind: Any, value: object, where: str) -> object:
-    arms = typing.get_args(kind)
-    if value is None and type(None) in arms:
-        return None
-    rest = [arm for arm in arms if arm is not type(None)]
-    for arm in rest[:-1]:
-        try:
-            return _decode(arm, value, where)
-        except Misfit:
-            continue
-    return _decode(rest[-1], value, where)
+def _plain_reader(kind: Any) -> Reader:
+    def read(value: object, where: str) -> object:
+        if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+            if abs(value) <= sys.float_info.max:  # not so for nan, nor for whole numbers beyond it
+                return float(value)
+        elif isinstance(value, kind) and isinstance(value, bool) is (kind is bool):
+            return value
+        raise Misfit(f"{where} is {value!r:.60}, not {getattr(kind, '__name__', kind)}")
 
-
-def _decode_fields(kind: type, value: object, where: str) -> object:
-    if not isinstance(value, dict):
-        raise Misfit(f"{where} is not an object")
-    fields = _fields(kind)
-    if unknown := sorted(set(value) - set(fields)):
-        raise Misfit(f"{where} has an unknown field {unknown[0]!r}")
-    if missing := [name for name, (_, required) in fields.items() if required and name not in value]:
-        raise Misfit(f"{where} lacks {missing[0]!r}")
-    return kind(**{name: _decode(fields[name][0], item, f"{where}.{name}") for name, item in value.items()})
-
-
-def _decode_plain(kind: Any, value: object, where: str) -> object:
-    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
-        number = float(value)
-        if math.isfinite(number):
-            return number
-    elif (kind in (int, str) and isinstance(value, kind) and not isinstance(value, bool)) or (
-        kind is bool and isinstance(value, bool)
-    ):
-        return value
-    raise Misfit(f"{where} is {value!r:.60}, not {getattr(kind, '__name__', kind)}")
+    return read

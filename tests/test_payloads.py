@@ -72,6 +72,8 @@ def test_fields_with_a_default_may_be_absent() -> None:
         ({"inner": {"number": True}}, "Outer.inner.number is True, not int"),
         ({"inner": {"number": 1, "share": "0.5"}}, "Outer.inner.share is '0.5', not float"),
         ({"inner": {"number": 1, "share": float("nan")}}, "Outer.inner.share is nan"),
+        ({"inner": {"number": 1, "share": float("-inf")}}, "Outer.inner.share is -inf"),
+        ({"inner": {"number": 1, "share": 10**400}}, "Outer.inner.share is 1000"),
         ({"inner": {"number": 1, "share": False}}, "Outer.inner.share is False"),
         ({"inner": {}}, "Outer.inner lacks 'number'"),
         ({"many": {}}, "Outer.many is not a list"),
