@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from IPython.core.interactiveshell import InteractiveShell
-
     from . import calibration as calibration
     from .agents.evaluator import Evaluator as Evaluator
     from .agents.generator import Generator as Generator
@@ -44,14 +42,14 @@ _PLACES = {
 }
 
 
-def load_ipython_extension(shell: InteractiveShell) -> None:
+def load_ipython_extension(shell: Any) -> None:
     """``%load_ext pge_nb``: bring ``%pge`` and ``%%pge``."""
     from .magic import load
 
     load(shell)
 
 
-def unload_ipython_extension(shell: InteractiveShell) -> None:
+def unload_ipython_extension(shell: Any) -> None:
     """``%unload_ext pge_nb``: take them away again."""
     from .magic import unload
 

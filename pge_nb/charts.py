@@ -32,6 +32,7 @@ PLAIN: Any = {  # a person's own style must not make a chart unreadable
     "font.family": ["DejaVu Sans"],
     "font.size": 9,
     "text.usetex": False,
+    "text.parse_math": False,
     "text.color": INK,
     "axes.edgecolor": PALE,
     "axes.labelcolor": INK,
@@ -103,7 +104,9 @@ def png(figure: Figure, *, dpi: int = 150) -> bytes:
     with mpl.rc_context(PLAIN):
         figure.savefig(drawn, format="png", dpi=dpi)
     with Image.open(drawn) as picture:
-        picture.convert("RGB").quantize(64, dither=Image.Dither.NONE).save(held, format="png", optimize=True)
+        picture.convert("RGB").quantize(64, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+            held, format="png"
+        )
     return held.getvalue()
 
 

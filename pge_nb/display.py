@@ -208,16 +208,13 @@ def _html_cell(cell: Cell) -> str:
     return f"{head} ...<details><summary>all {len(cell):,} characters</summary>{rest}</details>"
 
 
-CELL_STYLE = (
-    "text-align:left;vertical-align:top;padding:3px 8px;border-bottom:1px solid #8a8a8a;white-space:normal;"
-    "word-break:break-word"
-)
+CELL_STYLE = "text-align:left;vertical-align:top;padding:3px 8px;border-bottom:1px solid #8a8a8a"
 TABLE_STYLE = "border-collapse:collapse;table-layout:auto;margin:2px 0 6px 0"
 CAPTION_STYLE = "caption-side:top;text-align:left;font-weight:bold;padding:2px 0"
 
 
 def _html_table(table: Table) -> str:
-    style = CELL_STYLE.replace("white-space:normal", "white-space:nowrap")
+    style = f"{CELL_STYLE};white-space:nowrap"
     heads = "".join(f'<th scope="col" style="{style}">{_text(head)}</th>' for head in table.heads)
     rows = "".join("<tr>" + "".join(map(_html_data, row)) + "</tr>" for row in table.rows)
     caption = f'<caption style="{CAPTION_STYLE}">{_text(table.caption)}</caption>'
@@ -225,10 +222,10 @@ def _html_table(table: Table) -> str:
 
 
 def _html_data(cell: Cell) -> str:
-    # A word broken in a number or a badge helps nobody; words of people and agents run in their own direction.
-    small = not isinstance(cell, str) or len(cell) <= 12
-    style = CELL_STYLE.replace("break-word", "normal") if small else CELL_STYLE
-    return f'<td dir="auto" style="{style}">{_html_cell(cell)}</td>'
+    if not isinstance(cell, str) or len(cell) <= 12:
+        return f'<td style="{CELL_STYLE}">{_html_cell(cell)}</td>'
+    # Words of people and agents run in their own direction, and a long one must not widen the page.
+    return f'<td dir="auto" style="{CELL_STYLE};word-break:break-word">{_html_cell(cell)}</td>'
 
 
 def _html_fold(fold: Fold) -> str:

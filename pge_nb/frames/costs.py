@@ -105,6 +105,16 @@ def cost_rows(run: Run) -> Iterator[Row]:
             _names(call.model for call in made),
             _names(call.source for call in made),
         )
+    if unused := list(_unused(run)):
+        yield _total_unused(unused)
+
+
+def _total_unused(rows: Sequence[Row]) -> Row:
+    """One row of cost from rows of calls; what is not known of one is not known of all."""
+    models, _, *amounts, seconds, _, sources, _ = [[row[i] for row in rows] for i in range(6, len(rows[0]))]
+    sums = [None if None in amount else sum(amount) for amount in (*amounts, seconds)]  # type: ignore[arg-type]
+    named = _names(str(source) for source in sources if source)
+    return "unfinished", None, None, None, len(rows), *sums, _names(map(str, models)), named
 
 
 def _sums(made: Sequence[Call]) -> Row:

@@ -1,0 +1,136 @@
+"""The trajectory as a picture."""
+
+from __future__ import annotations
+
+import gc
+import io
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+from sample_runs import hostile_run, long_run, sample_run
+
+from pge_nb import charts, frames
+from pge_nb.run import Run
+
+
+def drawn(run: Run) -> Figure:
+    return charts.trajectory_chart(frames.trajectory(run), frames.decisions(run))
+
+
+def words(figure: Figure) -> list[str]:
+    texts = [text.get_text() for axes in figure.axes for text in (*axes.texts, *axes.get_xticklabels())]
+    return [*texts, *(text.get_text() for legend in figure.legends for text in legend.get_texts())]
+
+
+@pytest.mark.parametrize(
+    "run", [Run(), sample_run(), hostile_run(), long_run(7, 12)], ids=["empty", "sample", "hostile", "long"]
+)
+def test_every_run_can_be_drawn_with_an_opaque_ground_800_pixels_wide_or_more(run: Run) -> None:
+    picture = Image.open(io.BytesIO(charts.png(drawn(run))))
+    assert picture.width >= 800
+    assert "transparency" not in picture.info
+    assert picture.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_the_same_run_gives_the_same_bytes() -> None:
+    assert charts.png(drawn(sample_run())) == charts.png(drawn(sample_run()))
+
+
+def test_a_fail_is_a_hollow_cross_a_pass_a_filled_mark_and_both_are_words_too() -> None:
+    first = drawn(sample_run()).axes[0]
+    points = [line for line in first.lines if len(line.get_xdata()) == 1 and line.get_marker() != "None"]
+    crosses = [line for line in points if line.get_marker() == "X"]
+    frame = frames.trajectory(sample_run())
+    assert len(crosses) == int(((frame["step"] == 1) & (frame["verdict"] == "fail")).sum())
+    assert {line.get_markerfacecolor() for line in crosses} == {charts.GROUND}
+    assert all(line.get_markerfacecolor() == line.get_markeredgecolor() for line in points if line not in crosses)
+    assert [label.get_text() for label in first.get_xticklabels()] == ["1\nfail", "2\nfail", "3\nfail", "4\npass"]
+
+
+def test_decisions_and_thresholds_stand_in_words_and_numbers() -> None:
+    said = words(drawn(sample_run()))
+    assert {"refine", "pivot", "accepted", "7", "6"} <= set(said)
+    assert "kept" in words(drawn(long_run(3, 3)))
+
+
+def test_every_series_can_be_told_apart_in_grey() -> None:
+    styles = [
+        charts.Style(label="", colour=c, dash=d, marker=m)
+        for c, d, m in zip(charts.COLOURS, charts.DASHES, charts.MARKERS, strict=True)
+    ]
+    looks = [(str(style.dash), style.marker) for style in styles]
+    assert len(set(looks)) == len(looks)
+
+
+def test_every_colour_stands_out_from_the_ground() -> None:
+    # 2.2 to 1 is the least of the Okabe-Ito colours that are used; dash and marker carry what colour does not.
+    for colour in (*charts.COLOURS, charts.PALE):
+        assert contrast(colour, charts.GROUND) > 2.1
+    assert contrast(charts.INK, charts.GROUND) > 15
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+
+def test_names_that_the_font_cannot_draw_become_their_places_and_the_alt_text_has_them() -> None:
+    run = hostile_run()
+    assert {"criterion 1", "criterion 2"} <= set(words(drawn(run)))
+    assert "正确性 4 against 7 fail" in charts.alt_text(frames.trajectory(run), frames.decisions(run))
+
+
+def test_mathematics_in_a_name_is_only_letters() -> None:
+    frame = frames.trajectory(sample_run())
+    frame.loc[frame["on"] == "clarity", "on"] = r"$\frac{1$ _x^"
+    assert charts.png(charts.trajectory_chart(frame))
+
+
+def test_the_alt_text_is_the_numbers() -> None:
+    run = sample_run()
+    alt = charts.alt_text(frames.trajectory(run), frames.decisions(run))
+    assert "Step 1 attempt 1: fail, overall 4.9; correctness 4 against 7 fail, clarity 7.5 against 6 pass" in alt
+    assert alt.endswith("then accepted.")
+
+
+def test_nothing_global_is_touched_and_no_figure_is_left_open() -> None:
+    before = dict(mpl.rcParams)
+    for _ in range(5):
+        charts.png(drawn(sample_run()))
+    assert dict(mpl.rcParams) == before
+    gc.collect()
+    assert sum(isinstance(one, Figure) for one in gc.get_objects()) == 0
+
+
+def test_pyplot_is_never_imported() -> None:
+    code = "import sys, pge_nb.charts; print('matplotlib.pyplot' in sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": str(Path(charts.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == "False\n"
+
+
+def test_a_persons_own_style_does_not_change_the_chart() -> None:
+    plain = charts.png(drawn(sample_run()))
+    with mpl.rc_context({"text.color": "white", "axes.facecolor": "black", "axes.grid": True, "font.size": 30}):
+        assert charts.png(drawn(sample_run())) == plain
+
+
+def test_steps_are_small_multiples_with_one_scale() -> None:
+    figure = drawn(long_run(5, 3))
+    panels = [axes for axes in figure.axes if axes.axison]
+    assert len(panels) == 5
+    assert all(one.get_ylim() == other.get_ylim() for one, other in itertools.pairwise(panels))
