@@ -103,8 +103,8 @@ def _check(item: Json, says: str, name: str, reviews: Mapping[str, Review], note
             return check
         faults.append(fault)
     if strict:
-        raise Unusable(f"in the check {says!r:.80}, {faults[0]}")
-    notes.append(f"the check {says!r:.80} goes to the judge: {faults[0]}")
+        raise Unusable(f"in the check {says!r:.80}, {faults[-1]}")
+    notes.append(f"the check {says!r:.80} goes to the judge: {faults[-1]}")
     return Check(id=name, says=says)
 
 
@@ -115,7 +115,7 @@ def _readings(item: Mapping[str, Json]) -> list[Mapping[str, Json]]:
     if not isinstance(args, dict):
         # A list is itself one of the args of an oracle.
         return [{"args": args, **beside}, beside] if args is not None else [beside]
-    return [args, args | beside] if beside else [args]
+    return [args | beside, args] if beside else [args]
 
 
 def _fault(check: Check, reviews: Mapping[str, Review]) -> str | None:

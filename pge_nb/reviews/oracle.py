@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,11 +21,11 @@ from ..records import Check
 from ..sandbox import Ran, run
 from ..workspace import Tree
 from . import Outcome, args_of, misfit
+from .sentences import said_call
 
 CHILD = Path(__file__).with_name("oracle_child.py")
 OPEN_CASES = "strong for the inputs shown: they stand in the contract, so an artifact can be fitted to them"
 NOT_HIDDEN = "strong, but not hidden: without isolation the artifact could look the cases up"
-NAME = r"[^\W\d]\w*(\.[^\W\d]\w*)+"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +70,14 @@ class OracleReview:
         """Refuse args that name no oracle and no case."""
         if fault := misfit(OracleArgs, check):
             return fault
+        args = args_of(OracleArgs, check)
         try:
-            args_of(OracleArgs, check).resolve()
+            oracle = args.resolve()
         except BadInput as error:
             return error.fact
-        return None
+        if _unsaid(check):
+            return 'a case says neither returns nor raises; where nothing is returned give "returns": null'
+        return _otherwise(check.says, oracle) if args.args is not None else None
 
     def look(self, check: Check, tree: Tree) -> Outcome:
         """Met when every case gives the wanted value, or raises the wanted error. At most one miss is told."""
@@ -97,6 +101,33 @@ class OracleReview:
         )
 
 
+def _unsaid(check: Check) -> bool:
+    """Whether a case leaves out what is wanted: it would want None, which nobody said."""
+    listed = check.args.get("cases")
+    cases = [
+        *(listed if isinstance(listed, list | tuple) else ()),
+        *([check.args] if check.args.get("args") is not None else []),
+    ]
+    return any(isinstance(case, Mapping) and case.keys().isdisjoint({"returns", "raises"}) for case in cases)
+
+
+def _otherwise(sentence: str, oracle: Oracle) -> str | None:
+    """How the one case differs from the call in the check's sentence: f([1, 2]) is not f(1, 2)."""
+    said = said_call(sentence, oracle.call)
+    case = oracle.cases[-1]
+    try:
+        spoken = None if said is None else (encode(said.args), encode(said.kwargs))
+    except (TypeError, BadInput):  # a set, say, which no args can hold
+        return None
+    if (
+        said is None
+        or spoken is None
+        or (equal(spoken[0], encode(case.args)) and equal(spoken[1], encode(case.kwargs)))
+    ):
+        return None
+    return f'the sentence calls {said.text} and the args do not; that call is "args": {json.dumps(spoken[0], ensure_ascii=False)}'
+
+
 def _ask(oracle: Oracle, tree: Tree, seconds: float) -> tuple[Ran, dict[int, dict[str, Json]]]:
     """Send the inputs, take the answers: case index -> {"returns": value} or {"raises": name, "says": text}."""
     inputs = [{"args": encode(case.args), "kwargs": encode(case.kwargs)} for case in oracle.cases]
@@ -108,7 +139,7 @@ def _ask(oracle: Oracle, tree: Tree, seconds: float) -> tuple[Ran, dict[int, dic
             index, answer = json.loads(line)
         except (ValueError, TypeError, RecursionError):
             continue  # The artifact can print here too; only what reads as an answer is one.
-        if isinstance(index, int) and isinstance(answer, dict):
+        if type(index) is int and isinstance(answer, dict):
             answers.setdefault(index, answer)
     return ran, answers
 
@@ -146,7 +177,17 @@ def _told(oracle: Oracle, case: Case, answer: dict[str, Json] | None, ran: Ran) 
         last = ran.err.strip().rsplit("\n", 1)[-1][:300]
         return f"{call} gave no answer, {ended}{f' ({last})' if last else ''}; wanted {wanted}"
     if "returns" in answer:
-        return f"{call} gave {answer['returns']!r:.300}, wanted {wanted}"
-    names = answer.get("raises")
-    raised = names[0] if isinstance(names, list) and names else "an error"
-    return f"{call} raised {raised}: {answer.get('says', '')!s:.300}; wanted {wanted}"
+        return f"{call} gave {_repr(answer['returns'])}, wanted {wanted}"
+    what = "raises" if "raises" in answer else "missing"
+    names = answer.get(what)
+    error = f"{names[0] if isinstance(names, list) and names else 'an error'}: {answer.get('says', '')!s:.300}"
+    if what == "missing":
+        return f"{call} cannot be called, {error}; wanted {wanted}"
+    return f"{call} raised {error}; wanted {wanted}"
+
+
+def _repr(value: Json) -> str:
+    try:
+        return f"{value!r:.300}"
+    except (RecursionError, ValueError):  # nested too deep, or an integer of too many digits
+        return "a value that cannot be shown"
