@@ -11,7 +11,7 @@ import numpy as np
 from sklearn import metrics
 
 from pge_nb.calibration import coincidence, rates
-from pge_nb.calibration.choose import estimate
+from pge_nb.calibration.choose import Textbook, estimate
 from pge_nb.calibration.estimate import Estimate
 from pge_nb.calibration.inputs import (
     Coded,
@@ -30,9 +30,12 @@ from pge_nb.calibration.inputs import (
     ratings_matrix,
 )
 from pge_nb.calibration.patterns import (
+    Chance,
     Weights,
+    ac_chance,
     ac_statistic,
     cells_of,
+    fleiss_chance,
     fleiss_statistic,
     kappa_statistic,
     pair_rows,
@@ -42,6 +45,8 @@ from pge_nb.calibration.patterns import (
 from pge_nb.calibration.sums import Statistic, Sums
 
 Metric: TypeAlias = Literal["nominal", "ordinal", "interval"]
+
+MOST_VALUES = 30
 
 
 def percent_agreement(
@@ -56,8 +61,8 @@ def percent_agreement(
 ) -> Estimate:
     """Share of items on which two raters give the same label, 0 to 1.
 
-    Pairs with a missing rating are left out. Default interval: Wilson (1927), with groups on the effective size and t(G - 1);
-    analytic: Wald, with groups the linearised cluster variance with G / (G - 1).
+    Pairs with a missing rating are left out. Default interval: Wilson (1927), with groups a delete-one-group jackknife on
+    Fisher's z with t(G - 1); analytic: Wald, with groups the linearised cluster variance with G / (G - 1).
 
     Args:
         a: first rater's labels, one an item.
@@ -133,8 +138,7 @@ def cohen_kappa(
         value,
         missing=int((~kept).sum()),
         cells=cells_of(pairs, q, rows_of),
-        textbook="Fleiss, Cohen and Everitt, normal",
-        normal=True,
+        textbook=Textbook("Fleiss, Cohen and Everitt, normal", normal=True),
         notes=notes,
     )
 
@@ -158,7 +162,7 @@ def gwet_ac(
 
     Default interval: Dirichlet posterior of the patterns of ratings (2 raters: of the q x q cells), prior mass 2 in all, fixed
     seed, where there are at most 256 patterns and no gaps; else the delete-one jackknife on Fisher's z. Analytic: Gwet's
-    linearised variance for fixed raters with t(n - 1), capped at 1.
+    variance for fixed raters with t(n - 1), capped at 1; with groups or weights the linearised one.
 
     Args:
         ratings: items x raters (krippendorff.alpha wants the transpose), None, nan or NA where missing.
@@ -176,7 +180,7 @@ def gwet_ac(
     coded = code(ratings_matrix(ratings), labels)
     alike = similarity(coded, weights)
     plan = design(len(coded.codes), level=level, groups=groups, item_weights=item_weights, interval=interval, rng=rng)
-    return by_shares(coded, alike, ac_statistic(alike), plan, "Gwet, fixed raters, t(n - 1)")
+    return by_shares(coded, alike, ac_statistic(alike), ac_chance(alike), plan)
 
 
 def fleiss_kappa(
@@ -210,7 +214,7 @@ def fleiss_kappa(
     coded = code(ratings_matrix(ratings), None)
     plan = design(len(coded.codes), level=level, groups=groups, item_weights=item_weights, interval=interval, rng=rng)
     alike = similarity(coded, None)
-    return by_shares(coded, alike, fleiss_statistic(alike), plan, "linearised, fixed raters, t(n - 1)")
+    return by_shares(coded, alike, fleiss_statistic(alike), fleiss_chance(alike), plan)
 
 
 def krippendorff_alpha(
@@ -226,7 +230,8 @@ def krippendorff_alpha(
 ) -> Estimate:
     """1 - observed / expected disagreement of any number of raters, gaps allowed (Krippendorff 1970, 2011).
 
-    The package krippendorff computes the value where items weigh the same. Items with fewer than two ratings count as missing.
+    The package krippendorff computes the value where items weigh the same and at most 30 values occur. Items with fewer than
+    two ratings count as missing.
     Undefined (nan) when all ratings are one label.
 
     Default interval: Dirichlet posterior of the patterns (nominal and ordinal, no gaps, at most 256 patterns), else the
@@ -251,7 +256,7 @@ def krippendorff_alpha(
     plan, missing = plan.keep(kept), int((~kept).sum())
     table = coincidence.table(matrix[kept], metric, labels)
     sums = Sums(table.rows_of(table.codes), table.statistic, plan)
-    value = krippendorff_value(table, metric) if not plan.weighted else sums.value()
+    value = sums.value() if plan.weighted else krippendorff_value(table, metric, sums)
     notes = () if not math.isnan(value) else ("all ratings are one label, or no item has two",)
     cells = (
         None if metric == "interval" else cells_of(np.asarray(table.codes, dtype=np.int64), table.size, table.rows_of)
@@ -259,17 +264,21 @@ def krippendorff_alpha(
     return estimate(sums, value, missing=missing, cells=cells, notes=notes)
 
 
-def krippendorff_value(table: coincidence.Table, metric: Metric) -> float:
+def krippendorff_value(table: coincidence.Table, metric: Metric, sums: Sums) -> float:
     """The package's alpha, nan where it is undefined."""
     data = table.codes.astype(np.float64)
     if metric != "interval":
         data = np.where(data < 0, np.nan, data)
-    if len(np.unique(data[~np.isnan(data)])) < 2:
+    distinct = len(np.unique(data[~np.isnan(data)]))
+    if distinct < 2:
         return math.nan
+    if distinct > MOST_VALUES:
+        # The package builds items x values x values: hours and gigabytes for continuous scores.
+        return sums.value()
     return float(krippendorff.alpha(reliability_data=data.T, level_of_measurement=metric))
 
 
-def by_shares(coded: Coded, alike: FloatArray, statistic: Statistic, plan: Design, textbook: str) -> Estimate:
+def by_shares(coded: Coded, alike: FloatArray, statistic: Statistic, chance: Chance, plan: Design) -> Estimate:
     """AC and Fleiss's kappa: functions of the mean agreement and the mean shares of the labels."""
     kept = np.asarray((coded.codes >= 0).any(axis=1), dtype=bool)
     codes, plan, q = coded.codes[kept], plan.keep(kept), len(alike)
@@ -277,8 +286,23 @@ def by_shares(coded: Coded, alike: FloatArray, statistic: Statistic, plan: Desig
     sums = Sums(rows_of(codes), statistic, plan)
     value = sums.value() if plan.n else math.nan
     notes = () if not math.isnan(value) else ("only one label was given, or no item has two ratings",)
+    textbook = Textbook("Gwet, fixed raters, t(n - 1)", gwet_variance(sums.rows, value, chance))
     cells = cells_of(codes, q, rows_of)
     return estimate(sums, value, missing=int((~kept).sum()), cells=cells, textbook=textbook, notes=notes)
+
+
+def gwet_variance(rows: FloatArray, value: float, chance: Chance) -> float:
+    """Variance of AC or Fleiss's kappa for fixed raters (Gwet 2014, chapter 5), n items, n' of them rated twice.
+
+    sum (g_i - g)^2 / (n (n - 1)), g_i = n / n' (pa_i - pe) / (1 - pe) - 2 (1 - g) (pe_i - pe) / (1 - pe), the first term 0 for
+    items rated once. With gaps this treats n' as given, and so differs from the linearised variance.
+    """
+    n, twice = len(rows), rows[:, 0]
+    if n < 2 or math.isnan(value):
+        return math.nan
+    each, mean = chance(rows[:, 3:])
+    pulls = n / twice.sum() * (rows[:, 1] - mean * twice) - 2 * (1 - value) * (each - mean)
+    return float(((pulls / (1 - mean) - value) ** 2).sum() / (n * (n - 1)))
 
 
 def sklearn_kappa(pairs: IntArray, weights: Weights, q: int, plan: Design) -> float:

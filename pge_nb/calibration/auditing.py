@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from pge_nb.calibration.agreement import cohen_kappa, gwet_ac, percent_agreement
 from pge_nb.calibration.estimate import CELL
@@ -20,6 +21,7 @@ from pge_nb.calibration.rates import mean_of
 from pge_nb.errors import BadInput
 
 RARE = 0.05  # a label given so seldom beside another kind of labels is taken for a reply that could not be parsed
+CHANCE = 0.05
 WORTH_TELLING = 1.2  # design effect from which ignored groups are told
 UNPARSED = re.compile(r"garbage|unpars|invalid|error|unknown|n/?a|none|null|\?+|", re.IGNORECASE)
 
@@ -112,6 +114,7 @@ def audit(
         raise BadInput(f"The frame has no column {absent[0]!r}.", f"It has {', '.join(map(str, frame.columns))}.")
     if frame.empty:
         raise BadInput("The frame has no rows.", "Give one row a rating.")
+    frame = frame.reset_index(drop=True)  # repeated index labels, as after pandas.concat, would mix rows up
     findings = [
         *twice_rated(frame, item, rater),
         *label_sets(frame, rater, label),
@@ -354,11 +357,17 @@ def ignored_groups(pair: pd.DataFrame, groups: pd.Series[Any], where: str) -> It
     plan = design(len(same), level=0.95, groups=groups, item_weights=None, interval="default", rng=None)
     clustered = mean_of(same, plan).variance()
     naive = same.mean() * (1 - same.mean()) / len(same)
-    if naive > 0 and clustered / naive >= WORTH_TELLING:
+    # Independent items scatter too: G - 1 times the ratio is then about chi-squared with G - 1 degrees of freedom.
+    count = int(groups.nunique())
+    if (
+        naive > 0
+        and clustered / naive >= WORTH_TELLING
+        and stats.chi2.sf((count - 1) * clustered / naive, count - 1) < CHANCE
+    ):
         yield Finding(
             kind="clusters ignored",
             where=where,
             fact=f"the variance of agreement is {clustered / naive:.1f} times that of independent items",
             remedy="give groups= to every statistic",
-            count=int(groups.nunique()),
+            count=count,
         )

@@ -16,6 +16,18 @@ from pge_nb.calibration.sums import Sums
 
 
 @dataclass(frozen=True, slots=True)
+class Textbook:
+    """An analytic interval: its name, its variance (None: linearised), and whether it takes the normal quantile and no n - 1."""
+
+    name: str
+    variance: float | None = None
+    normal: bool = False
+
+
+LINEARISED = Textbook("linearised, t(n - 1)")
+
+
+@dataclass(frozen=True, slots=True)
 class Cells:
     """The patterns that an item's ratings can show: features and prior of each, and which one each item shows."""
 
@@ -38,8 +50,7 @@ def estimate(
     missing: int,
     cells: Cells | None = None,
     low: float = -1.0,
-    textbook: str = "linearised, t(n - 1)",
-    normal: bool = False,
+    textbook: Textbook = LINEARISED,
     notes: tuple[str, ...] = (),
 ) -> Estimate:
     """The value with the interval that its design asks for.
@@ -50,8 +61,7 @@ def estimate(
         missing: items left out.
         cells: the patterns, where they are few enough for a Dirichlet posterior.
         low: lower end of the statistic's range (the upper one is 1).
-        textbook: name of the analytic interval.
-        normal: whether the analytic interval takes the normal quantile and no n / (n - 1) when items are independent.
+        textbook: the analytic interval of independent items.
         notes: sentences for the estimate.
     """
     plan = sums.design
@@ -59,7 +69,7 @@ def estimate(
         ends, method = (low, 1.0), "undefined: nothing is known"
     else:
         notes = (*notes, *warn_few_groups(plan.count))
-        ends, method = find_ends(sums, value, cells, low, textbook=textbook, normal=normal)
+        ends, method = find_ends(sums, value, cells, low, textbook=textbook)
         ends = min(ends[0], value), max(ends[1], value)
     return Estimate(
         value=value,
@@ -74,21 +84,27 @@ def estimate(
     )
 
 
-def find_ends(
-    sums: Sums, value: float, cells: Cells | None, low: float, *, textbook: str, normal: bool
-) -> tuple[Ends, str]:
+def find_ends(sums: Sums, value: float, cells: Cells | None, low: float, textbook: Textbook) -> tuple[Ends, str]:
     """The interval and its name."""
     plan = sums.design
     if plan.interval == "bootstrap":
         return bootstrap_ends(sums, value), "BCa bootstrap" + (" of groups" if plan.count else "")
     if plan.interval == "analytic":
-        by_normal = normal and plan.count is None
-        z = intervals.quantile(plan.level, None if by_normal else plan.units)
-        name = textbook if plan.count is None else "linearised by group, t(G - 1)"
-        return intervals.wald(value, sums.variance(corrected=not by_normal), z, -math.inf, 1.0), name
+        return textbook_ends(sums, value, textbook)
     if plan.count is None and cells is not None:
         return cells.ends(sums, plan.kish), "Dirichlet posterior of the cells, fixed seed"
     return jackknife_ends(sums, value, cells, low)
+
+
+def textbook_ends(sums: Sums, value: float, textbook: Textbook) -> tuple[Ends, str]:
+    """The published interval where items are independent and weigh the same, else the linearised one."""
+    plan = sums.design
+    if plan.count is not None or plan.weighted:
+        z, unit = intervals.quantile(plan.level, plan.units), "item" if plan.count is None else "group"
+        return intervals.wald(value, sums.variance(), z, -math.inf, 1.0), f"linearised by {unit}, t"
+    z = intervals.quantile(plan.level, None if textbook.normal else plan.units)
+    variance = sums.variance(corrected=not textbook.normal) if textbook.variance is None else textbook.variance
+    return intervals.wald(value, variance, z, -math.inf, 1.0), textbook.name
 
 
 def jackknife_ends(sums: Sums, value: float, cells: Cells | None, low: float) -> tuple[Ends, str]:

@@ -273,7 +273,7 @@ def warn_few_groups(count: int | None) -> tuple[str, ...]:
     """Warn, and give the note, when groups are too few for their variance to be known well."""
     if count is None or count >= FEW_GROUPS:
         return ()
-    note = f"only {count} groups: fewer than {FEW_GROUPS} cannot show well how much they differ"
+    note = f"only {count} group{'s' * (count != 1)}: fewer than {FEW_GROUPS} cannot show well how much they differ"
     warnings.warn(note, CalibrationWarning, stacklevel=4)
     return (note,)
 

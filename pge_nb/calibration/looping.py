@@ -101,10 +101,8 @@ def pass_after_retries(
 
 def next_pass(mean: float, rho: float, rejections: int) -> float:
     """P(pass | this many attempts of the kind were rejected)."""
-    if rho == 0 or rejections == 0:
-        return mean
-    size = (1 - rho) / rho
-    return mean * size / (size + rejections)
+    # s / (s + k) with s = (1 - rho) / rho, written so that rho may be 0; at rho 1 the first look counts before all others.
+    return mean if rejections == 0 else mean * (1 - rho) / (1 - rho + rejections * rho)
 
 
 def add(table: dict[tuple[int, int], float], key: tuple[int, int], weight: float) -> None:

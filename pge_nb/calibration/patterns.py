@@ -16,6 +16,8 @@ from pge_nb.calibration.sums import Statistic
 from pge_nb.errors import BadInput
 
 Weights: TypeAlias = Literal["linear", "quadratic"] | None
+# shares of the labels (items x labels) -> (chance agreement of each item, of all)
+Chance: TypeAlias = Callable[[FloatArray], tuple[FloatArray, float]]
 MOST_CELLS = 256  # patterns up to which the Dirichlet posterior of the cells is drawn
 
 
@@ -80,6 +82,27 @@ def ac_statistic(alike: FloatArray) -> Statistic:
         return np.asarray((sums[..., 1] / sums[..., 0] - chance) / (1 - chance))
 
     return ac
+
+
+def ac_chance(alike: FloatArray) -> Chance:
+    """AC's chance agreement, item by item and as a whole."""
+    factor = alike.sum() / (len(alike) * (len(alike) - 1))
+
+    def chance(shares: FloatArray) -> tuple[FloatArray, float]:
+        mean = shares.mean(axis=0)
+        return factor * (shares @ (1 - mean)), float(factor * (mean @ (1 - mean)))
+
+    return chance
+
+
+def fleiss_chance(alike: FloatArray) -> Chance:
+    """Fleiss's chance agreement, item by item and as a whole."""
+
+    def chance(shares: FloatArray) -> tuple[FloatArray, float]:
+        mean = shares.mean(axis=0)
+        return shares @ alike @ mean, float(mean @ alike @ mean)
+
+    return chance
 
 
 def fleiss_statistic(alike: FloatArray) -> Statistic:

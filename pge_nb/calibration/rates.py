@@ -52,7 +52,9 @@ def effective_size(sums: Sums, spread: float) -> float:
 def rate(hits: FloatArray, plan: Design, *, missing: int = 0, notes: tuple[str, ...] = ()) -> Estimate:
     """Weighted mean of zeros and ones.
 
-    Default interval: Wilson on the effective size, with groups t(G - 1) for z; analytic: Wald.
+    Default interval: Wilson (1927), with weights on the effective size; with groups the delete-one-group jackknife on Fisher's z,
+    which on (0, 1) is half the logit, with t(G - 1), and where that has no variation Wilson with each group as one item.
+    Analytic: Wald, with groups on the linearised variance with G / (G - 1).
     """
     sums = mean_of(hits, plan)
     value = sums.value() if plan.n else math.nan
@@ -74,6 +76,10 @@ def rate_ends(sums: Sums, value: float, size: float) -> tuple[Ends, str]:
         independent = plan.count is None and not plan.weighted
         variance = value * (1 - value) / plan.n if independent else sums.variance()
         return intervals.wald(value, variance, quantile_for(plan), 0.0, 1.0), "Wald" if independent else "Wald by group"
+    if plan.count is not None:
+        ends = intervals.fisher_jackknife(value, sums.without_each(), quantile_for(plan), low=0.0)
+        if ends is not None:
+            return ends, "delete-one-group jackknife on Fisher z, t(G - 1)"
     plain = plan.count is None and not plan.weighted
     return intervals.wilson(
         value, size, quantile_for(plan)

@@ -110,7 +110,8 @@ def verdict_rates(
     A missing verdict, or the word unmeasured, is unmeasured: the gate does not let it pass, so it counts against TPR and for TNR
     there; the rates among measured items and the unmeasured shares stand beside. Items without a label are left out.
 
-    Default intervals: Wilson (1927) for rates and Tango (1998) for leniency, with groups on effective sizes with t(G - 1).
+    Default intervals: Wilson (1927) for rates and Tango (1998) for leniency; with groups a delete-one-group jackknife on Fisher's
+    z for rates and Tango on the effective size for leniency, both with t(G - 1).
     A rate with nothing to measure it on is nan with the interval 0 to 1.
 
     Args:
