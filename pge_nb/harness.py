@@ -14,6 +14,7 @@ from .agents.generator import Generator
 from .agents.opening import begin, equip, open_state
 from .agents.planner import Planner
 from .config import LIMITS, HarnessConfig, limits_in
+from .contracts import settled
 from .decisions import decide, standing_scores
 from .errors import BadInput, LimitReached, PgeError
 from .models import CallStopped, Listen, Model, Request, Stop
@@ -28,10 +29,8 @@ from .records import (
     Interruption,
     Note,
     Plan,
-    Proposal,
     Receipt,
     Record,
-    Response,
     Role,
     Section,
     StepContract,
@@ -270,24 +269,6 @@ class PGEHarness:
 
 
 PlannerGeneratorEvaluator = PGEHarness
-
-
-def settled(run: Run, step: int) -> StepContract:
-    """The contract that a negotiation has come to: the one agreed, else the evaluator's last version, else the proposal."""
-    proposal = run.of("proposal", step)[-1].payload
-    responses = [section.payload for section in run.of("response", step)]
-    last = responses[-1]
-    if not isinstance(proposal, Proposal) or not isinstance(last, Response):
-        raise TypeError("a negotiation holds proposals and responses")
-    if last.agreed:
-        origin = f"agreed in round {len(responses)}"
-        return StepContract(deliverables=proposal.deliverables, checks=proposal.checks, agreed=True, origin=origin)
-    for response in reversed(responses):
-        if isinstance(response, Response) and response.checks and response.deliverables:
-            origin = f"not agreed in {len(responses)} rounds; the evaluator's last version stands"
-            return StepContract(deliverables=response.deliverables, checks=response.checks, agreed=False, origin=origin)
-    origin = f"not agreed in {len(responses)} rounds; the evaluator gave no version, so the last proposal stands"
-    return StepContract(deliverables=proposal.deliverables, checks=proposal.checks, agreed=False, origin=origin)
 
 
 def working_directory(run: Run, root: Path) -> Path:

@@ -372,3 +372,22 @@ def test_a_reached_limit_is_no_exception_but_the_amended_number_must_be_one(tmp_
             pytest.fail("a limit ends a run, it does not raise")
     assert result.run.plan is None
     assert result.outcome == "stopped"
+
+
+def test_a_step_that_goes_on_in_an_earlier_file_may_not_break_it(tmp_path: Path, at_stub: Any) -> None:
+    def forgetful(request: Request) -> Any:
+        text = first_message(request)
+        if "Step 2" in text and "This is attempt" not in text:
+            return "Approach: only what is new.\n\n```python calc.py\ndef twice(x):\n    return 2 * x\n```\n"
+        return None
+
+    with at_stub(generate=forgetful):
+        result = PGEHarness(config(tmp_path)).run(PROMPT)
+    contract, report = result.run.contract(2), result.run.evaluation(2, 1)
+    assert contract is not None
+    assert report is not None
+    assert [check.says for check in contract.checks][-1] == "add(2, 3) returns 5"
+    assert "1 of the checks come from earlier steps" in contract.origin
+    assert [finding.verdict for finding in report.findings if finding.on == "c3"] == ["fail"]
+    assert result.outcome == "passed", "the second attempt keeps add"
+    assert "def add" in result.output_path.read_text()
