@@ -80,7 +80,10 @@ def findings(request: Request, *, score: Any = 8.5, verdict: Any = "pass") -> li
     cite = {"evidence": [name], "quote": "def add(a, b):", "says": "it is there"}
     asked = re.search(r"Give a finding on each of: (.*)\.", text)
     ids = asked.group(1).split(", ") if asked else []
-    return [{"on": on, "verdict": verdict} | cite if re.fullmatch(r"c\d+", on) else {"on": on, "score": score} | cite for on in ids]
+    return [
+        {"on": on, "verdict": verdict} | cite if re.fullmatch(r"c\d+", on) else {"on": on, "score": score} | cite
+        for on in ids
+    ]
 
 
 def honest(request: Request) -> str:

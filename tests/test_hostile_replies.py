@@ -1,19 +1,20 @@
-"""Replies that must not pass, each sent by a loopback server through the whole of a run."""
+"""Replies that must not pass, each sent by a loopback server through the whole of ``%%pge run`` in a real IPython shell."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from messages_stub import MessagesStub, StubReply
+from notebook_shell import Shell
 from scripted import MODEL, PROMPT, Request, fenced, findings, scripted
 
-from pge_nb.config import HarnessConfig
-from pge_nb.harness import HarnessResult, PGEHarness
+from pge_nb.harness import HarnessResult, result_of
 from pge_nb.records import EvaluationReport
+from pge_nb.state import open_run
 
 Reply = Callable[[Request], Any]
 
@@ -82,7 +83,9 @@ UNMEASURED: dict[str, Reply] = {
     "duplicate scores that disagree": changed(lambda found: [*found, found[-1] | {"score": 2}]),
     "JSON in a fence in prose that quotes another evaluation": quoting,
     "truncated JSON": truncated,
-    "a key twice": lambda r: json.dumps({"findings": findings(r)}).replace('"verdict": "pass"', '"verdict": "fail", "verdict": "pass"'),
+    "a key twice": lambda r: json.dumps({"findings": findings(r)}).replace(
+        '"verdict": "pass"', '"verdict": "fail", "verdict": "pass"'
+    ),
     "a million brackets": lambda _: "[" * 1_000_000,
 }
 FAILED: dict[str, Reply] = {
@@ -94,13 +97,26 @@ FAILED: dict[str, Reply] = {
 }
 
 
-def run_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **replaced: Reply) -> tuple[HarnessResult, MessagesStub]:
-    with MessagesStub(scripted(**replaced)) as stub:
-        for name, value in stub.environ.items():
-            monkeypatch.setenv(name, value)
-        config = HarnessConfig(model=MODEL, shared_state_path=tmp_path / "shared_state.md", max_retries_per_step=0)
-        result = PGEHarness(config).run(PROMPT)
-    return result, stub
+Cell = Callable[..., tuple[HarnessResult, MessagesStub]]
+
+
+@pytest.fixture
+def run_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cell]:
+    """Runs the task in a `%%pge run` cell against a stub that plays it, some replies replaced."""
+
+    monkeypatch.chdir(tmp_path)
+    shell = Shell()
+
+    def run(**replaced: Reply) -> tuple[HarnessResult, MessagesStub]:
+        with MessagesStub(scripted(**replaced)) as stub:
+            for name, value in stub.environ.items():
+                monkeypatch.setenv(name, value)
+            ran = shell.cell(f"%%pge run --model {MODEL} --max-retries 0\n{PROMPT}")
+        assert ran.error is None, ran.text
+        return result_of(open_run(tmp_path / "shared_state.md"), tmp_path), stub
+
+    yield run
+    shell.close()
 
 
 def first_report(result: HarnessResult) -> EvaluationReport:
@@ -109,8 +125,8 @@ def first_report(result: HarnessResult) -> EvaluationReport:
     return report
 
 
-def test_the_honest_run_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result, stub = run_with(tmp_path, monkeypatch)
+def test_the_honest_run_passes(run_cell: Cell, tmp_path: Path) -> None:
+    result, stub = run_cell()
     assert result.outcome == "passed"
     assert result.output_path.read_text().startswith("def add")
     assert stub.tally.requests == len(result.run.calls) == 9
@@ -118,8 +134,8 @@ def test_the_honest_run_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("name", UNMEASURED)
-def test_what_cannot_be_measured_does_not_pass(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result, stub = run_with(tmp_path, monkeypatch, evaluate=UNMEASURED[name])
+def test_what_cannot_be_measured_does_not_pass(name: str, run_cell: Cell, tmp_path: Path) -> None:
+    result, stub = run_cell(evaluate=UNMEASURED[name])
     report = first_report(result)
     assert report.verdict == "unmeasured"
     assert result.outcome == "paused"
@@ -133,8 +149,8 @@ def test_what_cannot_be_measured_does_not_pass(name: str, tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("name", FAILED)
-def test_what_does_not_hold_fails(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result, _ = run_with(tmp_path, monkeypatch, evaluate=FAILED[name])
+def test_what_does_not_hold_fails(name: str, run_cell: Cell) -> None:
+    result, _ = run_cell(evaluate=FAILED[name])
     assert first_report(result).verdict == "fail"
     assert result.outcome != "passed"
     assert result.run.state(1) != "accepted"
@@ -152,8 +168,8 @@ AGREEMENTS: dict[str, Reply] = {
 
 
 @pytest.mark.parametrize("name", AGREEMENTS)
-def test_only_a_plain_true_is_agreement(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result, _ = run_with(tmp_path, monkeypatch, respond=AGREEMENTS[name])
+def test_only_a_plain_true_is_agreement(name: str, run_cell: Cell) -> None:
+    result, _ = run_cell(respond=AGREEMENTS[name])
     contract = result.run.contract(1)
     assert contract is not None
     assert not contract.agreed
@@ -164,6 +180,6 @@ def test_one_repair_is_enough_where_the_judge_mends_it(tmp_path: Path, monkeypat
     def mends(request: Request) -> Any:
         return None if len(request["messages"]) == 3 else without("clarity")(request)
 
-    result, _ = run_with(tmp_path, monkeypatch, evaluate=mends)
+    result, _ = run_cell(evaluate=mends)
     assert result.outcome == "passed"
     assert "clarity: no finding was given" in first_report(result).notes[0]
