@@ -26,7 +26,7 @@ LAYERS = """
     agents
     config
     reviews skills
-    decisions
+    contracts decisions
     state workspace models prompts
     sections
     prose
