@@ -20,6 +20,8 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.lines import Line2D
 
+from .run import DONE
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
@@ -48,7 +50,6 @@ NAME_LENGTH = 28
 MANY_ATTEMPTS = 10
 TOP, BETWEEN, AFTER = 12.4, 10.9, 11.8
 """Heights, in scores, of a panel's edge, of what is written between two attempts, and of what ends a step."""
-WORDS: Mapping[str, str] = {"accept": "accepted", "keep": "kept", "advance": "advanced", "stop": "given up"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,34 +109,6 @@ def png(figure: Figure, *, dpi: int = 150) -> bytes:
             held, format="png"
         )
     return held.getvalue()
-
-
-def alt_text(trajectory: DataFrame, decisions: DataFrame | None = None) -> str:
-    """The numbers of a trajectory chart, in words, for whoever cannot see it."""
-    told = ["Scores from 0 to 10 by attempt."]
-    for (step, attempt), rows in trajectory.groupby(["step", "attempt"], sort=True):
-        scores = ", ".join(_in_words(row) for _, row in rows.iterrows() if row["about"] != "overall")
-        overall = rows[rows["about"] == "overall"]
-        verdict = overall["verdict"].iloc[0] if len(overall) else "unmeasured"
-        score = f", overall {_number(overall['score'].iloc[0])}" if len(overall) else ""
-        told.append(f"Step {step} attempt {attempt}: {verdict}{score}; {scores}{_then(decisions, step, attempt)}.")
-    return " ".join(told)
-
-
-def _in_words(row: pd.Series) -> str:
-    against = f" against {_number(row['threshold'])}" if pd.notna(row["threshold"]) else ""
-    return f"{row['on']} {_number(row['score'])}{against} {row['verdict']}"
-
-
-def _number(value: Any) -> str:
-    return "not measured" if pd.isna(value) else f"{round(float(value), 1):g}"
-
-
-def _then(decisions: DataFrame | None, step: object, attempt: object) -> str:
-    if decisions is None:
-        return ""
-    made = decisions[(decisions["step"] == step) & (decisions["attempt"] == attempt)]["action"]
-    return "; then " + ", ".join(WORDS.get(action, action) for action in made) if len(made) else ""
 
 
 def series_styles(trajectory: DataFrame, *, size: float = 6.0) -> dict[str, Style]:
@@ -227,7 +200,7 @@ def _decisions(axes: Axes, made: DataFrame, *, crowded: bool) -> None:
         if action in {"refine", "pivot"}:
             _between(axes, float(attempt) + 0.5, action)
         else:
-            word = WORDS.get(action, action)
+            word = DONE.get(action, action)
             _text(axes, float(attempt), AFTER, word, ha="center", va="center", fontsize=8, fontweight="bold")
 
 

@@ -71,9 +71,9 @@ class Verbatim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A PNG, and in words what it shows: the numbers."""
+    """A PNG, drawn where it is shown, and in words what it shows: the numbers."""
 
-    png: bytes = field(repr=False)
+    draw: Callable[[], bytes] = field(repr=False)
     alt: str
 
 
@@ -240,7 +240,7 @@ def _html_verbatim(block: Verbatim) -> str:
 
 
 def _html_picture(picture: Picture) -> str:
-    held = base64.b64encode(picture.png).decode("ascii")
+    held = base64.b64encode(picture.draw()).decode("ascii")
     style = "max-width:100%;background-color:#ffffff"
     return f'<img alt="{_text(picture.alt)}" src="data:image/png;base64,{held}" width="800" style="{style}">'
 

@@ -19,6 +19,7 @@ from sample_runs import hostile_run, long_run, sample_run
 
 from pge_nb import charts, frames
 from pge_nb.run import Run
+from pge_nb.views.alt import alt_text
 
 
 def drawn(run: Run) -> Figure:
@@ -91,7 +92,7 @@ def luminance(colour: str) -> float:
 def test_names_that_the_font_cannot_draw_become_their_places_and_the_alt_text_has_them() -> None:
     run = hostile_run()
     assert {"criterion 1", "criterion 2"} <= set(words(drawn(run)))
-    assert "正确性 4 against 7 fail" in charts.alt_text(frames.trajectory(run), frames.decisions(run))
+    assert "正确性 4 against 7 fail" in alt_text(frames.trajectory(run), frames.decisions(run))
 
 
 def test_mathematics_in_a_name_is_only_letters() -> None:
@@ -102,7 +103,7 @@ def test_mathematics_in_a_name_is_only_letters() -> None:
 
 def test_the_alt_text_is_the_numbers() -> None:
     run = sample_run()
-    alt = charts.alt_text(frames.trajectory(run), frames.decisions(run))
+    alt = alt_text(frames.trajectory(run), frames.decisions(run))
     assert "Step 1 attempt 1: fail, overall 4.9; correctness 4 against 7 fail, clarity 7.5 against 6 pass" in alt
     assert alt.endswith("then accepted.")
 

@@ -9,6 +9,7 @@ from .. import frames
 from ..display import Block, Cell, Fold, Mark, Picture, Table, Verbatim, View, Words
 from ..records import EvaluationReport, Interruption, Proposal, Receipt, Response, StepContract
 from ..run import Run
+from .alt import alt_text
 from .costs import bill, cost_table, or_none, rounds_table
 from .ends import caveats, foot, next_move, open_question, title
 from .findings import findings_tables
@@ -221,11 +222,14 @@ def _rounds_of_talk(run: Run, step: int) -> Iterator[tuple[Cell, ...]]:
 
 
 def _chart(run: Run, step: int | None = None) -> Picture:
-    from .. import charts
-
     trajectory, decisions = _at(frames.trajectory(run), step), _at(frames.decisions(run), step)
-    figure = charts.trajectory_chart(trajectory, decisions)
-    return Picture(png=charts.png(figure), alt=charts.alt_text(trajectory, decisions))
+
+    def draw() -> bytes:
+        from .. import charts
+
+        return charts.png(charts.trajectory_chart(trajectory, decisions))
+
+    return Picture(draw=draw, alt=alt_text(trajectory, decisions))
 
 
 def _scores(frame: DataFrame) -> Table:
