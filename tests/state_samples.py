@@ -13,6 +13,7 @@ from typing import Any, Literal, Union
 from hypothesis import strategies as st
 
 from pge_nb import records as r
+from pge_nb.errors import PgeError
 from pge_nb.state import StateFile
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -137,6 +138,14 @@ def written(directory: Path, *records: r.Record, at_once: bool = False) -> Path:
         for record in records:
             state.append(record)
     return path
+
+
+def two_lines(error: PgeError) -> list[str]:
+    """The error as a notebook shows it."""
+    lines = str(error).split("\n")
+    assert len(lines) == 2
+    assert all(line.endswith(".") for line in lines)
+    return lines
 
 
 HOSTILE = (

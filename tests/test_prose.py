@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
 import json
-import re
 from typing import Any
 
 import mistune
@@ -48,56 +48,31 @@ def words_of_markdown_it(text: str) -> list[str]:
     ]
 
 
-def harmless(value: Any) -> Any:
+FIELDS = {
+    field.name
+    for kind in vars(r).values()
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind)
+    for field in dataclasses.fields(kind)
+}
+CLOSED = {"verdict", "action", "choice", "choices", "approach", "weight", "about", "role", "source"}
+
+
+def tame(value: Any) -> Any:
     """The same shape with an "x" for every text that shows."""
     if isinstance(value, str):
         return "x" if visible(value).strip() else value
     if isinstance(value, list):
-        return [harmless(item) for item in value]
+        return [tame(item) for item in value]
     if isinstance(value, dict):
-        return {name: harmless(item) for name, item in value.items()}
+        return {
+            name if name in FIELDS or not visible(name).strip() else f"x{index}": item if name in CLOSED else tame(item)
+            for index, (name, item) in enumerate(value.items())
+        }
     return value
 
 
 def tamed(record: r.Record) -> r.Record:
-    fields = encode(record.payload)
-    kind = type(record.payload)
-    closed = {"verdict", "action", "choice", "choices", "approach", "weight", "about", "role", "source"}
-
-    def tame(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {
-                (name if name in names or not visible(name).strip() else f"x{i}"): (
-                    item if name in closed else tame(item)
-                )
-                for i, (name, item) in enumerate(value.items())
-            }
-        if isinstance(value, list):
-            return [tame(item) for item in value]
-        return harmless(value)
-
-    names = set(re.findall(r"[a-z_0-9]+", " ".join(FIELDS)))
-    return r.Record(
-        payload=decode(kind, tame(fields)),
-        by=record.by,
-        step=record.step,
-        attempt=record.attempt,
-        purpose=record.purpose,
-    )
-
-
-def _fields() -> set[str]:
-    import dataclasses
-
-    return {
-        field.name
-        for kind in vars(r).values()
-        if isinstance(kind, type) and dataclasses.is_dataclass(kind)
-        for field in dataclasses.fields(kind)
-    }
-
-
-FIELDS = _fields()
+    return dataclasses.replace(record, payload=decode(type(record.payload), tame(encode(record.payload))))
 
 
 @pytest.mark.parametrize("tree", [tree_of_markdown_it, tree_of_mistune])

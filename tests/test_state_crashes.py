@@ -147,7 +147,7 @@ def test_a_limit_on_file_sizes_leaves_nothing_half_written(tmp_path: Path, room:
 
 
 WRITER = """
-import os, sys
+import os, sys, time
 from pge_nb.records import Proposal, Record
 from pge_nb.state import StateFile
 state, step, count = StateFile(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
@@ -158,6 +158,7 @@ for number in range(count):
              for part in range(number % 3 + 1)]
     for section in state.append(*group):
         os.write(1, f"{section.seq} {section.sha256}\\n".encode())
+    time.sleep(0.002)  # as between two phases: the lock is not fair to one who asks again at once
 """
 
 
