@@ -1,0 +1,31 @@
+"""Looking at one check of a tree that is made of texts, as an evaluator does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pge_nb.payloads import Json, decode, encode
+from pge_nb.records import Check
+from pge_nb.reviews import Outcome, Review, shipped
+from pge_nb.workspace import Objects, laid
+
+SECONDS = 20.0
+
+
+def look(
+    objects: Objects, method: str, args: Mapping[str, Json], files: Mapping[str, str], *, seconds: float = SECONDS
+) -> Outcome:
+    """The outcome of one check over a tree of these files, after the review has vetted it."""
+    review: Review = shipped(seconds=seconds)[method]
+    check = Check(id="c1", says="it holds", method=method, args=args)
+    assert review.vet(check) is None
+    with laid([objects.file(path, text.encode()) for path, text in files.items()], objects) as tree:
+        outcome = review.look(check, tree)
+        assert str(tree.root) not in outcome.says + outcome.saw
+    assert decode(Outcome, encode(outcome)) == outcome
+    return outcome
+
+
+def vetted(method: str, args: Mapping[str, Json], says: str = "it holds") -> str | None:
+    """Why a check's args cannot be used; None where they can."""
+    return shipped(seconds=SECONDS)[method].vet(Check(id="c1", says=says, method=method, args=args))
