@@ -34,7 +34,6 @@ PLAIN: Any = {  # a person's own style must not make a chart unreadable
     "font.family": ["DejaVu Sans"],
     "font.size": 9,
     "text.usetex": False,
-    "text.parse_math": False,
     "text.color": INK,
     "axes.edgecolor": PALE,
     "axes.labelcolor": INK,
@@ -212,7 +211,11 @@ def _between(axes: Axes, place: float, action: str) -> None:
 
 def _legend(figure: Figure, styles: Mapping[str, Style]) -> None:
     handles = list(_handles(styles))
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(4, len(handles)), frameon=False, fontsize=8.5)
+    legend = figure.legend(
+        handles=handles, loc="outside upper center", ncols=min(4, len(handles)), frameon=False, fontsize=8.5
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def _handles(styles: Mapping[str, Style]) -> Iterator[Line2D]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Form = Literal["html", "markdown", "plain"]
 
-SHORT, WHOLE = 180, 4_000
+SHORT, WHOLE = 280, 4_000
 """Characters of a cell that are shown at once, and at most once it is unfolded."""
 
 
@@ -169,6 +169,13 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _shortened(text: str, limit: int) -> str:
+    """The text's beginning, ended between two words where there are words."""
+    head = text[:limit].rstrip()
+    between = head.rfind(" ")
+    return head[:between] if between > limit // 2 else head
+
+
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit].rstrip()} ... (first {limit:,} of {len(text):,} characters)"
 
@@ -204,7 +211,7 @@ def _html_cell(cell: Cell) -> str:
     if len(cell) <= SHORT:
         return _text(cell)
     rest = f'<div style="white-space:pre-wrap">{_text(_cut(cell, WHOLE))}</div>'
-    head = _text(_one_line(cell)[: SHORT - 40].rstrip())
+    head = _text(_shortened(_one_line(cell), SHORT - 40))
     return f"{head} ...<details><summary>all {len(cell):,} characters</summary>{rest}</details>"
 
 
@@ -235,7 +242,7 @@ def _html_fold(fold: Fold) -> str:
 
 def _html_verbatim(block: Verbatim) -> str:
     label = f"<div><b>{_text(block.label)}</b></div>" if block.label else ""
-    style = "white-space:pre-wrap;max-height:420px;overflow:auto;border:1px solid #8a8a8a;padding:6px"
+    style = "white-space:pre-wrap;word-break:normal;max-height:420px;overflow:auto;border:1px solid #8a8a8a;padding:6px"
     return f'{label}<pre dir="auto" style="{style}">{_text(block.text)}</pre>'
 
 

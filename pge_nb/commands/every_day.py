@@ -18,7 +18,7 @@ from ..models.practice import PracticeSettings
 from ..payloads import Json, compact
 from ..records import Choice, Role
 from ..run import Run
-from .addresses import address
+from .addresses import Address, address
 from .here import Here
 
 What = Literal["run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt"]
@@ -86,15 +86,15 @@ def run(
 def show(
     here: Here,
     what: Annotated[What, "what to look at"] = "run",
-    at: Annotated[str, "STEP or STEP.ATTEMPT; for a prompt also planner, generator or evaluator"] = "",
-    more: Annotated[str, "for a prompt: STEP or STEP.ATTEMPT"] = "",
     /,
+    *at: Annotated[str, "STEP or STEP.ATTEMPT; for a prompt, planner, generator or evaluator before it"],
 ) -> View:
     """Look at a run: its plan, contracts, evaluations, trajectory, decisions, cost, or what an agent was sent."""
     run = here.needs_run()
+    role = at[0] if what == "prompt" and at and at[0] in ROLES else ""
+    place = address(" ".join(at[1:] if role else at), run)
     if what == "prompt":
-        return prompt(here, run, *((at, more) if at in ROLES else ("", at)))
-    place = address(at, run)
+        return prompt(here, run, role, place)
     if what == "contract":
         return views.contract_view(run, place.step)
     if what == "evaluations":
@@ -177,9 +177,9 @@ class Interrupted(KeyboardInterrupt):
         return [str(self), "Go on with %pge resume."]
 
 
-def prompt(here: Here, run: Run, role: str, at: str) -> View:
+def prompt(here: Here, run: Run, role: str, place: Address) -> View:
     """What an agent was sent at a place, or is to be sent next: one role, or all that were sent something there."""
-    place, harness = address(at, run), _harness(here, run)
+    harness = _harness(here, run)
     requests: list[Request] = []
     refusal: PgeError | None = None
     for one in ROLES:

@@ -27,7 +27,8 @@ class Argument:
     @property
     def usage(self) -> str:
         """How it is written in a line of usage."""
-        value = "|".join(self.choices) or self.name.upper().rstrip("_")
+        few = 0 < len(self.choices) <= 4
+        value = "|".join(self.choices) if few else self.name.upper().rstrip("_")
         if self.flag:
             return f"[{self.flag}]" if self.kind is bool else f"[{self.flag} {_VALUES[self.kind]}]"
         return value if self.required else f"[{value}{' ...' if self.many else ''}]"

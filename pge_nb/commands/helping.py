@@ -31,17 +31,16 @@ def usage(name: str) -> str:
 def _all() -> View:
     from . import GROUPS
 
-    rows = [
-        (group, Code(usage(name)), summary(command).split("\n")[0])
-        for group, commands in GROUPS.items()
-        for name, command in commands.items()
-    ]
-    rows.insert(0, ("every day", Code("%pge [NAME]"), "What is here, and the one next action."))
-    table = Table(caption="Subcommands", heads=("Group", "Line", "What it does"), rows=tuple(rows))
+    tables: list[Table] = []
+    for group, commands in GROUPS.items():
+        rows = [(Code(usage(name)), summary(command)) for name, command in commands.items()]
+        if not tables:
+            rows.insert(0, (Code("%pge [NAME]"), "What is here, and the one next action."))
+        tables.append(Table(caption=group[0].upper() + group[1:], heads=("Line", "What it does"), rows=tuple(rows)))
     say = Words(
         "-o NAME keeps what a line shows; a trailing ; silences it; {{expression}} stands for a value of the notebook."
     )
-    return View(title="%pge", blocks=(table, say), next="%pge help run")
+    return View(title="What to write after %pge", blocks=(*tables, say), next="%pge help run")
 
 
 def _of(name: str) -> View:
