@@ -27,15 +27,14 @@ if TYPE_CHECKING:
     from pge_nb.calibration.planning import LabelPlan, next_to_label, sample_size
     from pge_nb.calibration.probabilities import (
         Brier,
-        Recalibration,
         Reliability,
         ReliabilityBin,
         brier,
         calibration_error,
-        recalibrate,
         reliability,
     )
     from pge_nb.calibration.ranking import rank_correlation
+    from pge_nb.calibration.recalibrating import Recalibration, recalibrate
     from pge_nb.calibration.replicates import resampled_agreement
     from pge_nb.calibration.resampling import bootstrap, resample_indices
     from pge_nb.calibration.scoring import signed_error, spread_ratio
@@ -58,15 +57,14 @@ HOMES = {
     "planning": ("LabelPlan", "next_to_label", "sample_size"),
     "probabilities": (
         "Brier",
-        "Recalibration",
         "Reliability",
         "ReliabilityBin",
         "brier",
         "calibration_error",
-        "recalibrate",
         "reliability",
     ),
     "ranking": ("rank_correlation",),
+    "recalibrating": ("Recalibration", "recalibrate"),
     "replicates": ("resampled_agreement",),
     "resampling": ("bootstrap", "resample_indices"),
     "scoring": ("signed_error", "spread_ratio"),

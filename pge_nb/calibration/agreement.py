@@ -129,7 +129,7 @@ def cohen_kappa(
     plan = design(len(first), level=level, groups=groups, item_weights=item_weights, interval=interval, rng=rng)
     kept = np.asarray((coded.codes >= 0).all(axis=1), dtype=bool)
     pairs, plan, q = coded.codes[kept], plan.keep(kept), len(disagreement)
-    rows_of = pair_rows(q)
+    rows_of = pair_rows(disagreement)
     sums = Sums(rows_of(pairs), kappa_statistic(disagreement), plan)
     value = sklearn_kappa(pairs, weights, q, plan) if plan.n else math.nan
     notes = () if not math.isnan(value) else ("both raters gave one and the same label, or there was no pair",)

@@ -14,7 +14,7 @@ from pge_nb.calibration.sums import Statistic, quietly
 
 Ends: TypeAlias = tuple[float, float]
 
-POSTERIOR_DRAWS = 20_000
+POSTERIOR_DRAWS = 10_000
 POSTERIOR_SEED = 20_141  # fixed, so that the same arrays always give the same interval
 PRIOR_MASS = 2.0  # 1/2 a cell of a 2 x 2 table (Jeffreys), the same mass spread evenly over larger ones
 

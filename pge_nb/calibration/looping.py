@@ -66,14 +66,7 @@ def pass_after_retries(
     Raises:
         BadInput: for probabilities outside 0..1, or a sequence whose length is not retries + 1.
     """
-    attempts = retries + 1
-    chances = [float(quality)] * attempts if isinstance(quality, (int, float)) else [float(one) for one in quality]
-    if retries < 0 or len(chances) != attempts:
-        raise BadInput(
-            f"quality has {len(chances)} values for {attempts} attempts.", "Give one number, or one an attempt."
-        )
-    if not all(0 <= one <= 1 for one in (float(tpr), float(tnr), rho_good, rho_bad, *chances)):
-        raise BadInput("A probability or correlation lies outside 0 to 1.", "Give numbers between 0 and 1.")
+    chances = chances_of(quality, retries, (float(tpr), float(tnr), rho_good, rho_bad))
     rejected = {(0, 0): 1.0}  # P(so far all rejected, this many good and bad)
     good_in = bad_in = good_rejected = expected = 0.0
     for chance in chances:
@@ -97,6 +90,22 @@ def pass_after_retries(
         p_good_lost=math.fsum(weight for (good, _), weight in rejected.items() if good),
         expected_attempts=expected,
     )
+
+
+def chances_of(quality: float | Sequence[float], retries: int, shares: tuple[float, ...]) -> list[float]:
+    """P(good) of each attempt.
+
+    Raises:
+        BadInput: when it is not one number or one an attempt, or a share lies outside 0..1.
+    """
+    chances = [float(quality)] * (retries + 1) if isinstance(quality, (int, float)) else [float(one) for one in quality]
+    if retries < 0 or len(chances) != retries + 1:
+        raise BadInput(
+            f"quality has {len(chances)} values for {retries + 1} attempts.", "Give one number, or one an attempt."
+        )
+    if not all(0 <= one <= 1 for one in (*shares, *chances)):
+        raise BadInput("A probability or correlation lies outside 0 to 1.", "Give numbers between 0 and 1.")
+    return chances
 
 
 def next_pass(mean: float, rho: float, rejections: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from pge_nb.calibration import intervals
 from pge_nb.calibration.estimate import Estimate, Shown
 from pge_nb.calibration.inputs import (
+    Design,
     FloatArray,
     IntArray,
     Interval,
@@ -22,7 +24,8 @@ from pge_nb.calibration.inputs import (
     numbers,
     warn_few_groups,
 )
-from pge_nb.calibration.rates import mean_of, rate, undefined, wrap
+from pge_nb.calibration.rates import rate, ratio, undefined, wrap
+from pge_nb.calibration.sums import Sums
 from pge_nb.errors import BadInput, Uninformative
 
 
@@ -75,46 +78,58 @@ def noise_floor(
         BadInput: when it is not attempts x repeats of numbers.
         Uninformative: with fewer than two attempts that were rated twice: one attempt is no floor.
     """
-    array = np.asarray(repeats, dtype=object)
-    if array.ndim != 2:
-        raise BadInput(f"repeats has {array.ndim} dimensions.", "Give attempts x repeats.")
-    scores = np.stack([numbers(column, "a score") for column in array.T], axis=1)
+    scores = score_table(repeats)
     counts = (~np.isnan(scores)).sum(axis=1)
-    kept = counts >= 2
+    kept = np.asarray(counts >= 2, dtype=bool)
     if kept.sum() < 2:
         raise Uninformative(
             f"{int(kept.sum())} attempts were rated twice or more: the noise of one attempt is not a floor.",
             "Rate two attempts or more, twice each at least.",
         )
-    plan = design(len(scores), level=level, groups=groups, item_weights=item_weights, interval=interval, rng=rng).keep(
-        kept
-    )
-    scores, counts, missing = scores[kept], counts[kept], int((~kept).sum())
-    centre = np.nanmean(scores, axis=1)
-    squares = np.nansum((scores - centre[:, None]) ** 2, axis=1)
-    mean_square = mean_of(squares, plan)
-    rows = np.column_stack([squares, counts - 1])
-    pooled = type(mean_square)(rows, mean_square.statistic, plan)
-    sd = math.sqrt(pooled.value())
-    freedom = float((counts - 1).sum())
-    if plan.count is None and not plan.weighted:
-        ends, method = intervals.standard_deviation(sd, freedom, level), f"chi-squared, {freedom:g} degrees of freedom"
-    else:
-        half = intervals.quantile(level, plan.units) * math.sqrt(pooled.variance()) / (2 * sd * sd) if sd else 0.0
-        ends, method = (sd * math.exp(-half), sd * math.exp(half)), "linearised log sd, t(G - 1)"
-    notes = warn_few_groups(plan.count)
-    floor = wrap(plan, sd, ends, method, missing=missing, notes=notes)
-    factor = intervals.quantile(level) * math.sqrt(2)
-    change = wrap(plan, factor * sd, (factor * ends[0], factor * ends[1]), method, missing=missing, notes=notes)
+    whole = design(len(scores), level=level, groups=groups, item_weights=item_weights, interval=interval, rng=rng)
+    plan, scores, counts, missing = whole.keep(kept), scores[kept], counts[kept], int((~kept).sum())
+    sd = pooled_deviation(scores, counts, plan, missing)
+    change = scaled(sd, intervals.quantile(level) * math.sqrt(2))
     flips = flip_share(scores, counts, threshold)
-    near = np.abs(centre - threshold) <= change.value
+    near = np.asarray(np.abs(np.nanmean(scores, axis=1) - threshold) <= change.value, dtype=bool)
     return NoiseFloor(
-        sd=floor,
+        sd=sd,
         minimal_detectable_change=change,
         flip_rate=rate(flips, plan, missing=missing),
         flip_rate_near=rate(flips[near], plan.keep(near), missing=missing),
         notes=(f"threshold {threshold:g}; {int(near.sum())} attempts lie near it",),
     )
+
+
+def score_table(repeats: Matrix) -> FloatArray:
+    """Attempts x repeats as floats, nan where missing.
+
+    Raises:
+        BadInput: when it has not two dimensions.
+    """
+    array = np.asarray(repeats, dtype=object)
+    if array.ndim != 2:
+        raise BadInput(f"repeats has {array.ndim} dimensions.", "Give attempts x repeats.")
+    return np.stack([numbers(column, "a score") for column in array.T], axis=1)
+
+
+def pooled_deviation(scores: FloatArray, counts: IntArray, plan: Design, missing: int) -> Estimate:
+    """Standard deviation within attempts."""
+    deviations = scores - np.nanmean(scores, axis=1, keepdims=True)
+    pooled = Sums(np.column_stack([np.nansum(deviations**2, axis=1), counts - 1]), ratio, plan)
+    sd, freedom = math.sqrt(pooled.value()), float((counts - 1).sum())
+    if plan.count is None and not plan.weighted:
+        ends = intervals.standard_deviation(sd, freedom, plan.level)
+        return wrap(plan, sd, ends, f"chi-squared, {freedom:g} degrees of freedom", missing=missing, notes=())
+    half = intervals.quantile(plan.level, plan.units) * math.sqrt(pooled.variance()) / (2 * sd * sd) if sd else 0.0
+    ends = sd * math.exp(-half), sd * math.exp(half)
+    return wrap(plan, sd, ends, "linearised log, t", missing=missing, notes=warn_few_groups(plan.count))
+
+
+def scaled(estimate: Estimate, factor: float) -> Estimate:
+    """The estimate of a multiple."""
+    value, low, high = (factor * one for one in estimate)
+    return dataclasses.replace(estimate, value=value, low=low, high=high)
 
 
 def flip_share(scores: FloatArray, counts: IntArray, threshold: float) -> FloatArray:
@@ -169,40 +184,48 @@ def variance_components(
     Raises:
         Uninformative: with fewer than two tasks, or where the factors cannot be told apart.
     """
-    values = numbers(scores, "scores")
-    frame = pd.DataFrame({"score": values, "task": np.asarray(task), "attempt": np.asarray(attempt)})
-    frame["rater"] = "one" if rater is None else np.asarray(rater)
-    frame["attempt"] = frame.groupby(["task", "attempt"]).ngroup()
+    frame = long_table(scores, task, attempt, rater)
     kept = frame.dropna()
     tasks = kept["task"].unique()
     if len(tasks) < 2:
         raise Uninformative(f"The ratings come from {len(tasks)} task.", "Rate attempts of two tasks or more.")
-    # One attempt a task, or one rater, leaves its factor out instead of splitting one variance at random.
-    used = [
-        name
-        for name in FACTORS
-        if kept[name].nunique() > 1 and not (name == "attempt" and kept["attempt"].nunique() == len(tasks))
-    ]
+    used = factors_in(kept)
     solved = henderson(kept, used)
     without = np.array([henderson(kept[kept["task"] != one], used) for one in tasks])
     plan = design(
         len(kept), level=level, groups=kept["task"].to_numpy(), item_weights=None, interval="default", rng=None
     )
-    parts: dict[str, Estimate] = {}
     missing = len(frame) - len(kept)
-    for position, name in enumerate([*used, "repeat"]):
-        spread = (
-            (len(tasks) - 1) / len(tasks) * float(((without[:, position] - without[:, position].mean()) ** 2).sum())
-        )
-        value = max(float(solved[position]), 0.0)
-        ends = intervals.wald(float(solved[position]), spread, intervals.quantile(level, len(tasks)), 0.0)
-        parts[name] = wrap(
-            plan, value, (ends[0], max(ends[1], 0.0)), "delete-one-task jackknife, t(G - 1)", missing=missing, notes=()
-        )
+    parts = {
+        name: component(float(solved[k]), without[:, k], plan, missing) for k, name in enumerate([*used, "repeat"])
+    }
     empty = undefined(plan, missing, (0.0, math.inf), ("cannot be told apart in these data",))
     cut = [name for name, solution in zip([*used, "repeat"], solved, strict=True) if solution < 0]
     notes = tuple(f"{name}: the solution was negative and is cut to 0" for name in cut)
     return VarianceComponents(**{name: parts.get(name, empty) for name in (*FACTORS, "repeat")}, notes=notes)
+
+
+def long_table(scores: Values, task: Values, attempt: Values, rater: Values | None) -> pd.DataFrame:
+    """A row a rating, attempts numbered anew within tasks."""
+    frame = pd.DataFrame({"score": numbers(scores, "scores"), "task": np.asarray(task), "attempt": np.asarray(attempt)})
+    frame["rater"] = "one" if rater is None else np.asarray(rater)
+    frame["attempt"] = frame.groupby(["task", "attempt"]).ngroup()
+    return frame
+
+
+def factors_in(kept: pd.DataFrame) -> list[str]:
+    """Factors that vary; one attempt a task or one rater leaves its factor out, rather than split one variance at random."""
+    single = kept["attempt"].nunique() == kept["task"].nunique()
+    return [name for name in FACTORS if kept[name].nunique() > 1 and not (name == "attempt" and single)]
+
+
+def component(solved: float, without: FloatArray, plan: Design, missing: int) -> Estimate:
+    """One variance with its jackknife interval."""
+    tasks = len(without)
+    spread = (tasks - 1) / tasks * float(((without - without.mean()) ** 2).sum())
+    low, high = intervals.wald(solved, spread, intervals.quantile(plan.level, tasks), 0.0)
+    ends = (low, max(high, 0.0))
+    return wrap(plan, max(solved, 0.0), ends, "delete-one-task jackknife, t(G - 1)", missing=missing, notes=())
 
 
 def henderson(frame: pd.DataFrame, used: list[str]) -> FloatArray:

@@ -39,9 +39,14 @@ def similarity(coded: Coded, weights: Weights) -> FloatArray:
     return np.asarray(1 - (gap if weights == "linear" else gap**2), dtype=np.float64)
 
 
-def pair_rows(q: int) -> Callable[[IntArray], FloatArray]:
-    """Items x 2 codes -> items x q^2: which cell of the table the item is in."""
-    return lambda pairs: np.eye(q * q)[pairs[:, 0] * q + pairs[:, 1]]
+def pair_rows(disagreement: FloatArray) -> Callable[[IntArray], FloatArray]:
+    """Items x 2 codes -> (disagreement of the pair, first rater's label, second rater's label, both as indicators)."""
+    one = np.eye(len(disagreement))
+
+    def rows(pairs: IntArray) -> FloatArray:
+        return np.column_stack([disagreement[pairs[:, 0], pairs[:, 1]], one[pairs[:, 0]], one[pairs[:, 1]]])
+
+    return rows
 
 
 def share_rows(alike: FloatArray) -> Callable[[IntArray], FloatArray]:
@@ -59,14 +64,13 @@ def share_rows(alike: FloatArray) -> Callable[[IntArray], FloatArray]:
 
 
 def kappa_statistic(disagreement: FloatArray) -> Statistic:
-    """Kappa of the q^2 cell sums."""
+    """Kappa of the sums of ``pair_rows``."""
     q = len(disagreement)
 
     def kappa(sums: NDArray[Any]) -> NDArray[Any]:
-        table = sums.reshape(*sums.shape[:-1], q, q)
-        rows, cols, total = table.sum(axis=-1), table.sum(axis=-2), sums.sum(axis=-1)
-        expected = ((rows @ disagreement) * cols).sum(axis=-1)
-        return np.asarray(1 - (table * disagreement).sum(axis=(-2, -1)) * total / expected)
+        first, second = sums[..., 1 : q + 1], sums[..., q + 1 :]
+        expected = ((first @ disagreement) * second).sum(axis=-1)
+        return np.asarray(1 - sums[..., 0] * first.sum(axis=-1) / expected)
 
     return kappa
 

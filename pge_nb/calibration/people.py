@@ -34,6 +34,7 @@ PairStatistic: TypeAlias = Callable[[NDArray[Any], NDArray[Any]], float]
 Score: TypeAlias = Literal["accuracy", "neg_rmse"] | Callable[[Any, list[Any]], float]
 
 FEWEST_ITEMS = 30
+TIE = 1e-12
 BLOCKS = 200  # the jackknife leaves out blocks of items where there are more of them
 
 
@@ -301,7 +302,8 @@ def one_person(
         others = [people[item, other] for other in np.flatnonzero(rated[item]) if other != person]
         judged[k] = -math.inf if gap[item] else align(verdicts[item], others)
         human[k] = align(people[item, person], others)
-    wins, losses = (judged >= human).astype(np.float64), (human >= judged).astype(np.float64)
+    # Equal scores may differ in the last digit, by the order in which they were added up.
+    wins, losses = (judged >= human - TIE).astype(np.float64), (human >= judged - TIE).astype(np.float64)
     design_of = plan.keep(rows)
     value = mean_of(wins, design_of)
     ends = intervals.wald(value.value(), value.variance(), intervals.quantile(plan.level, design_of.units), 0.0, 1.0)

@@ -45,17 +45,13 @@ def powered_rate(
     value = float(
         power * np.average(seen, weights=other.weights) + np.average(truth - power * passed, weights=plan.weights)
     )
-    counts = [count for count in (plan.count, other.count) if count is not None]
-    groups = min(counts) if counts else None
-    variance = variance_of(truth - power * passed, plan) + power**2 * variance_of(seen, other)
-    z = intervals.quantile(plan.level, groups)
-    ends = intervals.wald(value, variance, z, 0.0, 1.0)
-    method = "PPI++, normal" if groups is None else "PPI++ by group, t(G - 1)"
-    value = min(max(value, 0.0), 1.0)
+    groups = min((count for count in (plan.count, other.count) if count is not None), default=None)
+    errors, weighted = truth - power * passed, power * seen
+    variance = variance_of(errors, plan) + variance_of(weighted, other)
+    ends, method = ends_of(value, variance, groups, plan.level, default=plan.interval == "default")
     if plan.interval == "bootstrap":
-        ends, method = resampled_ends(truth - power * passed, plan, power * seen, other), "PPI++, percentile bootstrap"
-    elif plan.interval == "default" and 0 < value < 1 and variance > 0:
-        ends, method = intervals.wilson(value, value * (1 - value) / variance, z), f"{method} with Wilson's interval"
+        ends, method = resampled_ends(errors, plan, weighted, other), "PPI++, percentile bootstrap"
+    value = min(max(value, 0.0), 1.0)
     return Estimate(
         value=value,
         low=min(ends[0], value),
@@ -67,6 +63,17 @@ def powered_rate(
         missing=missing,
         notes=(*notes, *warn_few_groups(groups)),
     )
+
+
+def ends_of(
+    value: float, variance: float, groups: int | None, level: float, *, default: bool
+) -> tuple[intervals.Ends, str]:
+    """Normal interval, or Wilson's on the effective size where that exists."""
+    z = intervals.quantile(level, groups)
+    name = "PPI++, normal" if groups is None else "PPI++ by group, t(G - 1)"
+    if default and 0 < value < 1 and variance > 0:
+        return intervals.wilson(value, value * (1 - value) / variance, z), f"{name} with Wilson's interval"
+    return intervals.wald(value, variance, z, 0.0, 1.0), name
 
 
 def variance_of(values: FloatArray, plan: Design) -> float:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold
 
 from pge_nb.calibration import intervals
 from pge_nb.calibration.choose import bootstrap_ends
@@ -23,15 +21,10 @@ from pge_nb.calibration.inputs import (
     Interval,
     Rng,
     Values,
-    column,
-    columns,
-    design,
-    numbers,
     warn_few_groups,
 )
 from pge_nb.calibration.rates import mean, rate, undefined, wrap
 from pge_nb.calibration.sums import Sums
-from pge_nb.calibration.verdicts import binary
 from pge_nb.errors import BadInput, Uninformative
 
 BAND_DRAWS = 500
@@ -312,101 +305,3 @@ def one_bin(items: Scored, inside: BoolArray, edges: FloatArray, position: int) 
         mean_probability=float(np.average(items.scores[inside], weights=plan.weights)),
         observed=rate(items.good[inside].astype(np.float64), plan),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recalibration:
-    """Probabilities made from scores.
-
-    Attributes:
-        probabilities: P(good) of each item, from a map fitted without its group; nan where the score is missing.
-        method: "isotonic" or "platt".
-        scores: points of the map that was fitted on all labelled items.
-        mapped: its values there.
-    """
-
-    probabilities: FloatArray
-    method: str
-    scores: FloatArray
-    mapped: FloatArray
-
-    def __call__(self, scores: Values) -> FloatArray:
-        """P(good) of new scores, by interpolation in the map fitted on all labelled items; constant beyond its ends."""
-        return np.asarray(np.interp(numbers(scores, "scores"), self.scores, self.mapped), dtype=np.float64)
-
-
-def recalibrate(
-    scores: Values,
-    labels: Values,
-    groups: Values,
-    method: Literal["isotonic", "platt"] = "isotonic",
-    *,
-    folds: int = 5,
-    item_weights: Values | None = None,
-) -> Recalibration:
-    """Turn scores into probabilities, each item's from a map that never saw its group.
-
-    "isotonic": isotonic regression (Zadrozny & Elkan 2002); "platt": logistic regression without penalty on labels smoothed
-    to (n+ + 1) / (n+ + 2) and 1 / (n- + 2) (Platt 1999). scikit-learn fits both. Groups are split into ``folds`` parts; items
-    without a label get a probability from the map of all labelled ones outside their group's part.
-
-    Args:
-        scores: higher means better, one an item.
-        labels: the truth, missing where unlabelled.
-        groups: group (task, run) of each item.
-        method: "isotonic" or "platt".
-        folds: parts that the groups are split into; as many as groups where they are fewer.
-        item_weights: one an item.
-
-    Raises:
-        BadInput: for an unknown method or values that cannot be read.
-        Uninformative: with fewer than two groups, or where a part's other groups hold one class only.
-    """
-    if method not in ("isotonic", "platt"):
-        raise BadInput(f"method is {method!r}.", 'Give "isotonic" or "platt".')
-    values, truth, names = numbers(scores, "scores"), binary(labels, "labels"), column(groups, "groups")
-    columns(("scores", values), ("labels", truth), ("groups", names))
-    everyone = design(len(values), level=0.95, groups=names, item_weights=item_weights, interval="default", rng=None)
-    units = everyone.groups
-    if units is None or everyone.units < 2:
-        raise Uninformative("The items come from one group.", "Label items of two groups or more.")
-    known = np.asarray(~np.isnan(truth) & ~np.isnan(values), dtype=bool)
-    out = np.full(len(values), np.nan)
-    for rest, part in GroupKFold(n_splits=min(folds, everyone.units)).split(values, groups=units):
-        learned = rest[known[rest]]
-        inside = part[~np.isnan(values[part])]
-        out[inside] = fit_map(values[learned], truth[learned], everyone.weights[learned], method)(values[inside])
-    grid = np.unique(values[known])
-    if method == "platt":
-        # A logistic curve is not straight between the scores seen.
-        grid = np.unique(np.concatenate([grid, np.linspace(grid[0], grid[-1], 1001)]))
-    mapped = fit_map(values[known], truth[known], everyone.weights[known], method)(grid)
-    return Recalibration(probabilities=out, method=method, scores=grid, mapped=mapped)
-
-
-def fit_map(scores: FloatArray, truth: FloatArray, weights: FloatArray, method: str) -> Any:
-    """A function from scores to probabilities.
-
-    Raises:
-        Uninformative: when the labels are of one class.
-    """
-    if len(np.unique(truth)) < 2:
-        raise Uninformative(
-            "All labels outside one part of the groups are the same.", "Label more groups, or use fewer folds."
-        )
-    if method == "isotonic":
-        return (
-            IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-            .fit(scores, truth, sample_weight=weights)
-            .predict
-        )
-    positives, negatives = weights[truth == 1].sum(), weights[truth == 0].sum()
-    high, low = (positives + 1) / (positives + 2), 1 / (negatives + 2)
-    target = np.where(truth == 1, high, low)
-    centre, scale = scores.mean(), scores.std() or 1.0
-    doubled = np.concatenate([scores, scores])[:, None]
-    both = np.concatenate([np.ones(len(scores)), np.zeros(len(scores))])
-    fit = LogisticRegression(C=np.inf).fit(
-        (doubled - centre) / scale, both, sample_weight=np.concatenate([weights * target, weights * (1 - target)])
-    )
-    return lambda new: fit.predict_proba(((np.asarray(new) - centre) / scale)[:, None])[:, 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ from pge_nb.calibration.patterns import (
     share_rows,
     similarity,
 )
-from pge_nb.calibration.sums import CHUNK, Statistic, quietly
+from pge_nb.calibration.sums import Statistic, quietly
 from pge_nb.errors import BadInput
 
 Named: TypeAlias = Literal["kappa", "ac1", "alpha", "fleiss"]
@@ -41,19 +41,21 @@ def resampled_agreement(
         BadInput: for a wrong shape or an unknown name.
     """
     coded = code(ratings_matrix(ratings), labels)
-    rows, function = parts_of(coded, statistic)
-    out = [quietly(function, counts @ rows) for counts in item_counts(indices, len(rows))]
-    return np.asarray(np.concatenate(out) if out else np.empty(0), dtype=np.float64)
+    # Items rated alike are one pattern: a resample is then a few counts, not 10,000.
+    patterns, pattern = np.unique(coded.codes, axis=0, return_inverse=True)
+    rows, function = parts_of(Coded(patterns, coded.labels, coded.declared), statistic)
+    counts = np.array([np.bincount(pattern[drawn], minlength=len(rows)) for drawn in indices], dtype=np.float64)
+    return np.asarray(quietly(function, counts.reshape(-1, len(rows)) @ rows), dtype=np.float64)
 
 
 def parts_of(coded: Coded, statistic: Named) -> tuple[FloatArray, Statistic]:
-    """Rows of the items, those that do not count left at 0, and the function of their sums."""
+    """Rows of the patterns, those that do not count left at 0, and the function of their sums."""
     codes, alike = coded.codes, similarity(coded, None)
     if statistic == "kappa":
         if codes.shape[1] != 2:
             raise BadInput(f"kappa has {codes.shape[1]} raters.", 'Give two, or use "fleiss" or "alpha".')
         complete = np.asarray((codes >= 0).all(axis=1), dtype=bool)
-        return pair_rows(len(alike))(np.maximum(codes, 0)) * complete[:, None], kappa_statistic(1 - alike)
+        return pair_rows(1 - alike)(np.maximum(codes, 0)) * complete[:, None], kappa_statistic(1 - alike)
     if statistic == "ac1":
         return share_rows(alike)(codes), ac_statistic(alike)
     if statistic == "fleiss":
@@ -62,10 +64,3 @@ def parts_of(coded: Coded, statistic: Named) -> tuple[FloatArray, Statistic]:
         paired = np.asarray((codes >= 0).sum(axis=1) >= 2, dtype=bool)
         return coincidence.nominal_rows(codes, len(coded.labels)) * paired[:, None], coincidence.nominal_alpha
     raise BadInput(f"statistic is {statistic!r}.", 'Give "kappa", "ac1", "alpha" or "fleiss".')
-
-
-def item_counts(indices: Sequence[IntArray], items: int) -> Iterator[FloatArray]:
-    """How often each item was drawn, a block of resamples at a time."""
-    step = max(1, CHUNK // max(items, 1))
-    for start in range(0, len(indices), step):
-        yield np.array([np.bincount(row, minlength=items) for row in indices[start : start + step]], dtype=np.float64)

@@ -132,8 +132,8 @@ def test_fleiss_is_that_of_statsmodels() -> None:
 def test_our_function_of_sums_is_scikit_learns_kappa(pairs: list[tuple[int, int]], weights: str | None) -> None:
     a, b = zip(*pairs, strict=True)
     coded = code(np.array(pairs, dtype=object), [0, 1, 2])
-    statistic = patterns.kappa_statistic(1 - patterns.similarity(coded, weights))
-    ours = statistic(patterns.pair_rows(3)(coded.codes).sum(axis=0))
+    disagreement = 1 - patterns.similarity(coded, weights)
+    ours = patterns.kappa_statistic(disagreement)(patterns.pair_rows(disagreement)(coded.codes).sum(axis=0))
     assert ours == pytest.approx(metrics.cohen_kappa_score(a, b, weights=weights, labels=[0, 1, 2]), abs=1e-9)
 
 
@@ -200,7 +200,7 @@ def test_influence_is_the_derivative_of_the_statistic_in_an_items_weight() -> No
     from pge_nb.calibration.inputs import design
 
     plan = design(30, level=0.95, groups=None, item_weights=None, interval="default", rng=None)
-    sums = Sums(patterns.pair_rows(2)(coded.codes), patterns.kappa_statistic(1 - np.eye(2)), plan)
+    sums = Sums(patterns.pair_rows(1 - np.eye(2))(coded.codes), patterns.kappa_statistic(1 - np.eye(2)), plan)
     step = 1e-6
     moved = sums.statistic(sums.units().sum(axis=0) + step * sums.units())
     assert sums.influence() == pytest.approx((moved - sums.value()) / step, abs=1e-5)
