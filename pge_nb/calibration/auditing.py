@@ -22,6 +22,8 @@ from pge_nb.errors import BadInput
 
 RARE = 0.05  # a label given so seldom beside another kind of labels is taken for a reply that could not be parsed
 CHANCE = 0.05
+LONGEST_TAIL = 6  # characters by which one spelling may go on after the other, as in "..._D" and "..._DL.json"
+MOST_LABELS = 12  # a scale; with more distinct numbers, raters of one scale differ in their extremes by chance
 WORTH_TELLING = 1.2  # design effect from which ignored groups are told
 UNPARSED = re.compile(r"garbage|unpars|invalid|error|unknown|n/?a|none|null|\?+|", re.IGNORECASE)
 
@@ -163,7 +165,7 @@ def label_sets(frame: pd.DataFrame, rater: str, label: str) -> Iterator[Finding]
                 remedy="read both in one form, e.g. with .astype(str)",
                 count=len(first | second),
             )
-        elif numeric(first) and numeric(second) and first - second and second - first:
+        elif shifted(first, second) or shifted(second, first):
             yield Finding(
                 kind="label sets differ",
                 where=where,
@@ -171,7 +173,7 @@ def label_sets(frame: pd.DataFrame, rater: str, label: str) -> Iterator[Finding]
                 remedy="see whether one scale starts at 0 and the other at 1, and map one onto the other",
                 count=len(first ^ second),
             )
-        elif not first & second:
+        elif not first & second and max(len(first), len(second)) <= MOST_LABELS:
             yield Finding(
                 kind="label sets differ",
                 where=where,
@@ -181,9 +183,17 @@ def label_sets(frame: pd.DataFrame, rater: str, label: str) -> Iterator[Finding]
             )
 
 
-def numeric(labels: set[Any]) -> bool:
-    """Whether all labels are numbers."""
-    return all(isinstance(label, (int, float, np.number)) for label in labels)
+def shifted(low: set[Any], high: set[Any]) -> bool:
+    """Whether two scales of whole numbers begin and end at different places, the one below the other."""
+    scales = (low, high)
+    if max(map(len, scales)) > MOST_LABELS or not all(whole(label) for scale in scales for label in scale):
+        return False
+    return bool(min(low) < min(high) and max(low) < max(high))
+
+
+def whole(label: Any) -> bool:
+    """Whether a label is a whole number."""
+    return isinstance(label, (int, float, np.number)) and float(label).is_integer()
 
 
 def listed(labels: set[Any]) -> str:
@@ -248,17 +258,16 @@ def near_duplicates(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[Findi
 
 
 def families(ids: list[str]) -> list[list[str]]:
-    """Ids that are the same after folding, or nearly so with the same numbers."""
+    """Ids that are the same after folding, or that follow each other in order and are nearly so."""
     folded: dict[str, list[str]] = {}
     for one in sorted(ids):
         folded.setdefault(fold(one), []).append(one)
-    keys = sorted(folded)
+    # Ids with the same numbers stand together: "task 7 ..." is never compared with "task 8 ...", nor each id with all.
+    keys = sorted(folded, key=lambda key: (re.findall(r"\d+", key), key))
     merged: list[list[str]] = []
-    for key in keys:
-        for family in merged:
-            if alike(fold(family[0]), key):
-                family.extend(folded[key])
-                break
+    for before, key in zip([None, *keys], keys, strict=False):
+        if before is not None and alike(before, key):
+            merged[-1].extend(folded[key])
         else:
             merged.append(list(folded[key]))
     return [family for family in merged if len(family) > 1]
@@ -270,11 +279,18 @@ def fold(text: str) -> str:
 
 
 def alike(a: str, b: str) -> bool:
-    """Long texts with the same numbers that differ in a few letters."""
+    """Long texts with the same numbers, one of which only goes on a little further, or with a slip in a longer word."""
     if min(len(a), len(b)) < 8 or re.findall(r"\d+", a) != re.findall(r"\d+", b):
         return False
-    match = SequenceMatcher(None, a, b, autojunk=False)
-    return match.real_quick_ratio() >= 0.9 and match.quick_ratio() >= 0.9 and match.ratio() >= 0.9
+    if b.startswith(a) and len(b) - len(a) <= LONGEST_TAIL:
+        return True
+    first, second = a.split(), b.split()
+    if len(first) != len(second):
+        return False
+    apart = [(x, y) for x, y in zip(first, second, strict=True) if x != y]
+    return len(apart) == 1 and all(
+        min(map(len, pair)) >= 5 and SequenceMatcher(None, *pair).ratio() >= 0.8 for pair in apart
+    )
 
 
 def ties(frame: pd.DataFrame, label: str, threshold: float | None) -> Iterator[Finding]:
@@ -337,8 +353,11 @@ def paradox(pair: pd.DataFrame, where: str) -> Iterator[Finding]:
     a, b = pair.iloc[:, 0], pair.iloc[:, 1]
     if len(pair) < 3:
         return
-    agreement, kappa, ac = percent_agreement(a, b).value, cohen_kappa(a, b).value, gwet_ac(pair).value
-    if agreement >= 0.8 and ac - kappa >= 0.4:
+    agreement = float((a == b).mean())
+    if agreement < 0.8:
+        return
+    kappa, ac = cohen_kappa(a, b, interval="analytic").value, gwet_ac(pair, interval="analytic").value
+    if ac - kappa >= 0.4:
         common = pd.concat([a, b]).value_counts(normalize=True).iloc[0]
         yield Finding(
             kind="kappa paradox",

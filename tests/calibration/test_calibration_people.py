@@ -13,6 +13,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import samplesize_confint_proportion
 
 from pge_nb import calibration as cal
+from pge_nb.calibration.auditing import families
 from pge_nb.calibration.people import benjamini_yekutieli
 from pge_nb.errors import BadInput, Uninformative
 
@@ -257,6 +258,10 @@ def test_label_sets_that_do_not_meet() -> None:
     assert "starts at 0" in found.findings[0].remedy
     assert "labels in two forms" in kinds(frame(a=[0, 1, 1], b=["0", "1", "1"]))
     assert "label sets differ" not in kinds(frame(a=[0, 1, 1, 2], b=[0, 1, 1, 0]))
+    assert "label sets differ" not in kinds(frame(a=[1, 2, 4, 5], b=[1, 2, 3, 5]))
+    continuous = np.random.default_rng(7).normal(7, 1, (50, 2))
+    assert kinds(frame(a=continuous[:, 0].tolist(), b=continuous[:, 1].tolist())) == ()
+    assert "label sets differ" in kinds(frame(a=["good", "bad"] * 3, b=["pass", "fail"] * 3))
 
 
 def test_an_unparsable_verdict_is_counted_with_the_parsed_beside() -> None:
@@ -276,6 +281,21 @@ def test_ids_that_differ_only_in_spelling() -> None:
     (odd,) = [one for one in cal.audit(table, "item", "rater", "label", "task") if one.kind == "near-duplicate ids"]
     assert odd.fact == "'Task 07: Parser', 'task-7 parser'"
     assert odd.where == "task"
+
+
+@pytest.mark.parametrize(
+    ("ids", "found"),
+    [
+        (["a_long_name_D", "a_long_name_DL", "a_long_name_DL.json"], 1),
+        (["sentiment analysis", "sentimant analysis"], 1),
+        (["summary version a", "summary version b"], 0),
+        (["question 11", "question 12", "question 13"], 0),
+        (["short", "shorts"], 0),
+        ([f"item number {k}" for k in range(3000)], 0),
+    ],
+)
+def test_only_spellings_are_taken_for_one_id(ids: list[str], found: int) -> None:
+    assert len(families(ids)) == found
 
 
 def test_scores_that_meet_the_threshold_up_to_rounding() -> None:
