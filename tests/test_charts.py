@@ -14,10 +14,11 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from PIL import Image
-from sample_runs import hostile_run, long_run, sample_run
+from PIL import Image, ImageColor
+from sample_runs import attempt, hostile_run, long_run, opening, plan, report, sample_run, sections, tried
 
 from pge_nb import charts, frames
+from pge_nb.records import Criterion
 from pge_nb.run import Run
 from pge_nb.views.alt import alt_text
 
@@ -43,6 +44,16 @@ def test_every_run_can_be_drawn_with_an_opaque_ground_800_pixels_wide_or_more(ru
 
 def test_the_same_run_gives_the_same_bytes() -> None:
     assert charts.png(drawn(sample_run())) == charts.png(drawn(sample_run()))
+
+
+def test_every_colour_of_a_series_is_in_the_picture_as_it_is() -> None:
+    many = tuple(Criterion(name=f"criterion {i}", description="") for i in range(len(charts.COLOURS)))
+    findings = report(1, (9.0, 8.0, 7.5, 7.0, 6.0, 5.0), criteria=many)
+    run = Run(sections([*opening(the_plan=plan(criteria=many)), *tried(1, 1, attempt(1, "first"), findings)]))
+    picture = Image.open(io.BytesIO(charts.png(drawn(run)))).convert("RGB")
+    counts = {colour: count for count, colour in picture.getcolors(100_000)}
+    for colour in (*charts.COLOURS, charts.INK, charts.PALE):
+        assert counts[ImageColor.getrgb(colour)] > 20, colour
 
 
 def test_a_fail_is_a_hollow_cross_a_pass_a_filled_mark_and_both_are_words_too() -> None:
