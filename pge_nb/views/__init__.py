@@ -99,7 +99,7 @@ def prompt_view(run: Run, parts: Sequence[tuple[str, str]]) -> View:
 def _view(run: Run, what: str, blocks: Sequence[Block], df: DataFrame | None) -> View:
     return View(
         title=title(run) if what == "run" else f"{title(run)}: {what}",
-        mark=run.outcome,
+        mark=run.outcome if what == "run" else "",  # beside one failed attempt, "passed" would mislead
         blocks=tuple(blocks),
         notes=tuple(caveats(run)),
         next=next_move(run, what),
