@@ -206,17 +206,19 @@ def correct(seen: float | np.ndarray, rates: dict[str, np.ndarray]) -> np.ndarra
         return np.clip((seen + rates["tnr"] - 1) / (rates["tpr"] + rates["tnr"] - 1), 0, 1)
 
 
-def intervals_of(part: str, sample: Sample, wanted: set[str]) -> Iterator[tuple[str, str, float, float]]:
+def intervals_of(part: str, sample: Sample, wanted: set[str], beside: bool) -> Iterator[tuple[str, str, float, float]]:
     """The package's own intervals: method, statistic, ends."""
-    methods = [("default", "default", True), ("wald", "analytic", True)]
-    if part == "clustered":
+    methods = [("default", "default", True)]
+    if beside:
+        methods.append(("wald", "analytic", True))
+    if beside and part == "clustered":
         methods.append(("naive", "default", False))
     for method, interval, grouped in methods:
         for name, estimate in estimates(sample, wanted, interval, grouped):
             yield method, name, estimate.low, estimate.high
 
 
-def measure(part: str, setting: tuple[float, ...], n: int, runs: int, wanted: set[str]) -> list[Row]:
+def measure(part: str, setting: tuple[float, ...], n: int, runs: int, beside: int, wanted: set[str]) -> list[Row]:
     """All statistics of one setting and size."""
     rate = setting[0]
     truth = truths(*setting[:3])
@@ -224,13 +226,13 @@ def measure(part: str, setting: tuple[float, ...], n: int, runs: int, wanted: se
     rows = {name: Row(part, str(setting), n, name, judged) for name in STATISTICS if name in wanted}
     rng = np.random.default_rng([SEED, n, *(int(1000 * value) for value in setting)])
     known: dict[tuple[int, ...], list[tuple[str, str, float, float]]] = {}
-    for _ in range(runs):
+    for run in range(runs):
         sample = draw(setting, n, rng)
         # Independent items make one table of counts one sample: what was computed for it before holds again.
         key = (*np.bincount(2 * sample.labels + sample.verdicts, minlength=4).tolist(), int(sample.unlabelled.sum()))
         found = known.get(key) if part == "iid" else None
         if found is None:
-            found = known[key] = list(intervals_of(part, sample, wanted))
+            found = known[key] = list(intervals_of(part, sample, wanted, run < beside))
         for method, name, low, high in [*found, *bootstrapped(sample, wanted, rng)]:
             rows[name].count(method, low, high, truth[name])
     return list(rows.values())
@@ -341,6 +343,7 @@ def line(row: Row, runs: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--beside", type=int, default=0, help="runs for the columns beside the default; 0: all")
     parser.add_argument("--only", default="", help="statistics, with commas between")
     parser.add_argument("--part", default="", help="iid, clustered or more")
     parser.add_argument("--out", type=Path, help="also write the table to this file")
@@ -360,7 +363,7 @@ def main() -> None:
         for setting in settings:
             for n in SIZES:
                 start = time.perf_counter()
-                for row in measure(part, setting, n, args.runs, wanted):
+                for row in measure(part, setting, n, args.runs, args.beside or args.runs, wanted):
                     lines.append(line(row, args.runs))
                     print(lines[-1], flush=True)
                 print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pge_nb.calibration.agreement import cohen_kappa, fleiss_kappa, gwet_ac, krippendorff_alpha, percent_agreement
+    from pge_nb.calibration.annotators import AlternativeAnnotator, alternative_annotator_test
     from pge_nb.calibration.auditing import Audit, Finding, audit
     from pge_nb.calibration.carrying import CarryOver, carries_over
     from pge_nb.calibration.comparing import Comparison, compare_raters
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from pge_nb.calibration.intraclass import icc
     from pge_nb.calibration.looping import Retries, pass_after_retries, threshold_after_retries
     from pge_nb.calibration.noise import NoiseFloor, VarianceComponents, noise_floor, variance_components
-    from pge_nb.calibration.people import AlternativeAnnotator, HumanCeiling, alternative_annotator_test, human_ceiling
+    from pge_nb.calibration.people import HumanCeiling, human_ceiling
     from pge_nb.calibration.planning import LabelPlan, next_to_label, sample_size
     from pge_nb.calibration.probabilities import (
         Brier,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 HOMES = {
     "agreement": ("cohen_kappa", "fleiss_kappa", "gwet_ac", "krippendorff_alpha", "percent_agreement"),
+    "annotators": ("AlternativeAnnotator", "alternative_annotator_test"),
     "auditing": ("Audit", "Finding", "audit"),
     "carrying": ("CarryOver", "carries_over"),
     "comparing": ("Comparison", "compare_raters"),
@@ -53,7 +55,7 @@ HOMES = {
     "intraclass": ("icc",),
     "looping": ("Retries", "pass_after_retries", "threshold_after_retries"),
     "noise": ("NoiseFloor", "VarianceComponents", "noise_floor", "variance_components"),
-    "people": ("AlternativeAnnotator", "HumanCeiling", "alternative_annotator_test", "human_ceiling"),
+    "people": ("HumanCeiling", "human_ceiling"),
     "planning": ("LabelPlan", "next_to_label", "sample_size"),
     "probabilities": (
         "Brier",

@@ -7,12 +7,20 @@ import html
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 CELL = "padding:2px 10px 2px 0;text-align:left;vertical-align:top"
 
 
 class CalibrationWarning(UserWarning):
     """The figure stands, but a reader should know something about these data first."""
+
+
+class Printer(Protocol):
+    """What IPython hands to ``_repr_pretty_``."""
+
+    def text(self, obj: str) -> None:
+        """Print the text."""
 
 
 def digits(number: float) -> str:
@@ -72,6 +80,9 @@ class Estimate:
         lines = [f"{digits(self.value)} ({interval}; {self.method}; {self.basis})"]
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
+    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:  # noqa: ARG002  # IPython's signature
+        printer.text(str(self))
+
     def _repr_html_(self) -> str:
         return table_html({"": self})
 
@@ -87,10 +98,15 @@ class Shown:
     __slots__ = ()
 
     def estimates(self) -> dict[str, Estimate]:
-        """Name and estimate of each field that is one, in order."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]  # every subclass is a dataclass
-        values = {field.name: getattr(self, field.name) for field in fields}
-        return {name: value for name, value in values.items() if isinstance(value, Estimate)}
+        """Name and estimate of each field that is one, in order; those of a nested table after its own name."""
+        found: dict[str, Estimate] = {}
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
+            value = getattr(self, field.name)
+            if isinstance(value, Estimate):
+                found[field.name] = value
+            elif isinstance(value, Shown):
+                found |= {f"{field.name}.{name}": estimate for name, estimate in value.estimates().items()}
+        return found
 
     def remarks(self) -> tuple[str, ...]:
         """Sentences that belong to the whole, from a field ``notes`` where there is one."""
@@ -99,6 +115,9 @@ class Shown:
     def __str__(self) -> str:
         lines = [f"{name}: {estimate}" for name, estimate in self.estimates().items()]
         return "\n".join([*lines, *self.remarks()])
+
+    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:  # noqa: ARG002  # IPython's signature
+        printer.text(str(self))
 
     def _repr_html_(self) -> str:
         return table_html(self.estimates(), self.remarks())

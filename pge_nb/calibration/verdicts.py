@@ -77,7 +77,10 @@ def binary(values: Any, name: str) -> FloatArray:
     (array,) = columns((name, values))
     gap = is_missing(array)
     out = np.full(len(array), np.nan)
-    for position in np.flatnonzero(~gap):
+    # What is no 1 and no 0 goes through one by one, so that the error can name it.
+    plain = np.isin(array, (0, 1)) if array.dtype.kind in "biuf" else np.zeros(len(array), dtype=bool)
+    out[plain] = array[plain].astype(np.float64)
+    for position in np.flatnonzero(~gap & ~plain):
         out[position] = one_verdict(array[position], name)
     return out
 

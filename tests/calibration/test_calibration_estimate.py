@@ -35,6 +35,16 @@ def test_an_estimate_shows_itself_as_text() -> None:
     assert "not measurable" in str(cal.Estimate(value=math.nan, low=0, high=1, level=0.95, method="", n=0))
 
 
+def test_a_shell_shows_the_text_and_not_the_fields() -> None:
+    from IPython.lib.pretty import pretty
+
+    assert pretty(ESTIMATE) == str(ESTIMATE)
+    rates = cal.verdict_rates([1, 0, 1, 1], [1, 0, None, 0])
+    assert pretty(rates) == str(rates)
+    assert "measured.tpr: 0.500" in str(rates)
+    assert "good and unmeasured 1" in str(rates)
+
+
 def test_html_has_literal_styles_only_and_escapes() -> None:
     rates = cal.verdict_rates([1, 0, 1, 1], [1, 0, None, 0])
     for html in (ESTIMATE._repr_html_(), rates._repr_html_()):

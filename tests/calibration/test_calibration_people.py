@@ -13,8 +13,8 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import samplesize_confint_proportion
 
 from pge_nb import calibration as cal
+from pge_nb.calibration.annotators import benjamini_yekutieli
 from pge_nb.calibration.auditing import families
-from pge_nb.calibration.people import benjamini_yekutieli
 from pge_nb.errors import BadInput, Uninformative
 
 FEW = settings(max_examples=40, deadline=None)
@@ -70,6 +70,18 @@ def test_ceiling_takes_a_function_groups_and_bootstrap() -> None:
         cal.human_ceiling(ratings, truth, "alpha")
 
 
+def test_ceiling_honours_weights_and_counts_a_silent_judge() -> None:
+    truth, ratings = people(60)
+    weights = 1 + np.arange(60) % 3
+    for statistic in ("accuracy", "kappa"):
+        weighted = cal.human_ceiling(ratings, truth, statistic, item_weights=weights)
+        repeated = cal.human_ceiling(np.repeat(ratings, weights, axis=0), np.repeat(truth, weights), statistic)
+        assert weighted.judge.value == pytest.approx(repeated.judge.value, abs=1e-9)
+        assert weighted.people.value == pytest.approx(repeated.people.value, abs=1e-9)
+    silent = cal.human_ceiling(ratings, [None, *truth[1:]], "accuracy")
+    assert silent.judge.missing == 1
+
+
 def test_not_measurable_with_too_few_people() -> None:
     with pytest.raises(Uninformative, match="not measurable with 1 person"):
         cal.human_ceiling([[1], [0]], [1, 0])
@@ -93,6 +105,8 @@ def test_alternative_annotator_by_hand() -> None:
     lags = np.array([-1] * 6 + [1] * 3 + [0] * 21)
     assert found.p_values[0] == pytest.approx(stats.ttest_1samp(lags, 0.1, alternative="less").pvalue, abs=1e-9)
     lags = np.array([1] * 3 + [0] * 27)
+    booted = cal.alternative_annotator_test(ratings, judge, 0.1, interval="bootstrap", rng=1).advantage
+    assert booted.low < 0.9 < booted.high
     assert found.p_values[1] == pytest.approx(stats.ttest_1samp(lags, 0.1, alternative="less").pvalue, abs=1e-9)
 
 
