@@ -37,7 +37,7 @@ FEWEST_ITEMS = 30
 TIE = 1e-12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AlternativeAnnotator(Shown):
     """Whether the judge may stand in for a person.
 

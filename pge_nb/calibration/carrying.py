@@ -30,7 +30,7 @@ from pge_nb.errors import BadInput
 Carries: TypeAlias = Literal["carries", "differs", "cannot tell"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CarryOver(Shown):
     """How TPR and TNR differ between two places, b less a.
 

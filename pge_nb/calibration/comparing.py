@@ -33,7 +33,7 @@ FLIPS = 20_000
 FLIP_SEED = 20_142
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison(Shown):
     """Rater a against rater b.
 

@@ -29,7 +29,7 @@ from pge_nb.calibration.resampling import RESAMPLES, resample_indices, without_b
 from pge_nb.calibration.verdicts import binary
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Roc(Shown):
     """The curve of all thresholds and the area under it.
 

@@ -93,7 +93,7 @@ class Estimate:
 
 
 class Shown:
-    """A frozen dataclass of estimates that shows itself as a table of them."""
+    """A frozen dataclass of estimates that shows itself as a table of them; its own generated repr is to be left out."""
 
     __slots__ = ()
 
@@ -115,6 +115,9 @@ class Shown:
     def __str__(self) -> str:
         lines = [f"{name}: {estimate}" for name, estimate in self.estimates().items()]
         return "\n".join([*lines, *self.remarks()])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}\n{self}"
 
     def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:  # noqa: ARG002  # IPython's signature
         printer.text(str(self))

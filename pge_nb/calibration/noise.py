@@ -29,7 +29,7 @@ from pge_nb.calibration.sums import Sums
 from pge_nb.errors import BadInput, Uninformative
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class NoiseFloor(Shown):
     """What repeated ratings of the same attempts show.
 
@@ -138,7 +138,7 @@ def flip_share(scores: FloatArray, counts: IntArray, threshold: float) -> FloatA
     return np.asarray(2 * passed * (counts - passed) / (counts * (counts - 1)), dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class VarianceComponents(Shown):
     """Variances that add up to the variance of one score.
 

@@ -34,7 +34,7 @@ PairStatistic: TypeAlias = Callable[..., float]
 BLOCKS = 200  # the jackknife leaves out blocks of items where there are more of them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class HumanCeiling(Shown):
     """A judge and people measured against the same people.
 

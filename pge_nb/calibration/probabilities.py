@@ -31,7 +31,7 @@ BAND_DRAWS = 500
 BAND_SEED = 20_143
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Brier(Shown):
     """Brier score and its parts: score = miscalibration - discrimination + uncertainty.
 

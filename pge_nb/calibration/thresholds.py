@@ -17,7 +17,7 @@ from pge_nb.errors import BadInput, Uninformative
 PER_ATTEMPT = "holds for one attempt and for this one score: retries and further scores need their own"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Threshold(Shown):
     """Accept where ``score >= value``.
 

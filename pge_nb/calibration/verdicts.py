@@ -26,7 +26,7 @@ from pge_nb.errors import BadInput
 WORDS = {"pass": 1.0, "fail": 0.0, "unmeasured": np.nan}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Rates(Shown):
     """Rates of verdicts against labels.
 
@@ -45,7 +45,7 @@ class Rates(Shown):
     leniency: Estimate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class VerdictRates(Rates):
     """Rates of the gate, where unmeasured is not pass; beside them those among measured items, and how many were not.
 
