@@ -88,7 +88,7 @@ def find_ends(sums: Sums, value: float, cells: Cells | None, low: float, textboo
     """The interval and its name."""
     plan = sums.design
     if plan.interval == "bootstrap":
-        return bootstrap_ends(sums, value), "BCa bootstrap" + (" of groups" if plan.count else "")
+        return bootstrap_ends(sums, value, (low, 1.0)), "BCa bootstrap" + (" of groups" if plan.count else "")
     if plan.interval == "analytic":
         return textbook_ends(sums, value, textbook)
     if plan.count is None and cells is not None:
@@ -119,8 +119,10 @@ def jackknife_ends(sums: Sums, value: float, cells: Cells | None, low: float) ->
     return (low, 1.0), "undefined: the jackknife has no variation"
 
 
-def bootstrap_ends(sums: Sums, value: float) -> Ends:
-    """BCa over units."""
+def bootstrap_ends(sums: Sums, value: float, whole: Ends) -> Ends:
+    """BCa over units; the whole range where there are no two of them."""
     plan = sums.design
+    if plan.units < 2:
+        return whole
     replicates = sums.resampled(draw_indices(plan.units, RESAMPLES, plan.generator()))
     return intervals.bca(value, replicates, sums.without_each(), plan.level)

@@ -160,6 +160,8 @@ def flip_test(gap: FloatArray, plan: Design) -> tuple[float, str]:
 
 def sign_flip(sums: FloatArray) -> float:
     """P(|sum of randomly signed numbers| >= |their sum|); random patterns count the observed one too."""
+    if not len(sums):
+        return 1.0
     seen = abs(float(sums.sum())) - 1e-9
     if len(sums) <= ENUMERATED:
         signs = np.array(list(itertools.product((-1.0, 1.0), repeat=len(sums)))).reshape(-1, len(sums))

@@ -233,7 +233,7 @@ def design(
     """Read the common tail of every statistic.
 
     Raises:
-        BadInput: for a level outside (0, 1), an unknown interval, weights that are negative, missing or all zero, and groups
+        BadInput: for a level outside (0, 1), an unknown interval, weights that are missing or not above 0, and groups
             that are missing or of another length.
     """
     if not 0 < level < 1:
@@ -262,11 +262,12 @@ def checked_weights(item_weights: Values, n: int) -> FloatArray:
     weights = numbers(item_weights, "item_weights")
     if len(weights) != n:
         raise BadInput(f"item_weights has {len(weights)} values for {n} items.", "Give one weight an item.")
-    if np.isnan(weights).any() or (weights < 0).any() or not weights.sum() > 0:
+    if np.isnan(weights).any() or (weights <= 0).any():
         raise BadInput(
-            "item_weights must be 0 or more, none missing, not all 0.", "Give 1 / propensity, as next_to_label logs it."
+            "item_weights must be above 0, and none missing.",
+            "Give 1 / propensity, as next_to_label logs it, and leave out items that count for nothing.",
         )
-    return np.asarray(weights / weights.mean(), dtype=np.float64)
+    return np.asarray(weights / weights.mean(), dtype=np.float64) if len(weights) else weights
 
 
 def warn_few_groups(count: int | None) -> tuple[str, ...]:

@@ -142,9 +142,12 @@ def posterior(cells: FloatArray, counts: FloatArray, prior: FloatArray, statisti
 
 
 def percentile(replicates: FloatArray, level: float) -> Ends:
-    """Percentile bootstrap (Efron 1979), undefined replicates left out."""
+    """Percentile bootstrap (Efron 1979), undefined replicates left out; nan where none is defined."""
+    replicates = replicates[np.isfinite(replicates)]
+    if not len(replicates):
+        return math.nan, math.nan
     tail = (1 - level) / 2
-    low, high = np.nanquantile(replicates, [tail, 1 - tail])
+    low, high = np.quantile(replicates, [tail, 1 - tail])
     return float(low), float(high)
 
 
@@ -152,6 +155,8 @@ def bca(value: float, replicates: FloatArray, without: FloatArray, level: float)
     """Bias-corrected and accelerated bootstrap (Efron 1987); ties count half, undefined replicates are left out."""
     replicates = replicates[np.isfinite(replicates)]
     without = without[np.isfinite(without)]
+    if not len(replicates) or not len(without):
+        return percentile(replicates, level)
     below = (np.sum(replicates < value) + np.sum(replicates <= value)) / (2 * len(replicates))
     deviations = without.mean() - without
     scale = float((deviations**2).sum())

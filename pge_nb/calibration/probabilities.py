@@ -197,7 +197,7 @@ def calibration_error(
     value = sums.value()
     z = intervals.quantile(level, plan.units)
     if interval == "bootstrap":
-        ends, method = bootstrap_ends(sums, value), "BCa bootstrap"
+        ends, method = bootstrap_ends(sums, value, (0.0, 1.0)), "BCa bootstrap"
     else:
         without = sums.without_each()
         spread = (plan.units - 1) / plan.units * float(((without - without.mean()) ** 2).sum())

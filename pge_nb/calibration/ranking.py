@@ -83,7 +83,9 @@ def rank_correlation(
 
 
 def correlate(x: FloatArray, y: FloatArray, weights: FloatArray | None, method: Method) -> float:
-    """The statistic: scipy's, or the weighted one."""
+    """The statistic: scipy's, or the weighted one; nan where a rater gives one score."""
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan
     if weights is not None or method == "somers":
         # scipy.stats.somersd goes through an n x n table cell by cell in Python: minutes for 1,000 distinct scores.
         mass = np.ones(len(x)) if weights is None else weights
@@ -175,7 +177,9 @@ def below(values: FloatArray, others: FloatArray, weights: FloatArray) -> FloatA
 
 
 def weighted_spearman(a: FloatArray, b: FloatArray, weights: FloatArray) -> float:
-    """Pearson's correlation of ranks."""
+    """Pearson's correlation of ranks, nan where one does not vary."""
+    if not len(weights):
+        return math.nan
     a, b = a - np.average(a, weights=weights), b - np.average(b, weights=weights)
     spread = math.sqrt(float((weights * a * a).sum()) * float((weights * b * b).sum()))
     return float((weights * a * b).sum()) / spread if spread > 0 else math.nan

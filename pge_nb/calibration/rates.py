@@ -71,7 +71,7 @@ def rate_ends(sums: Sums, value: float, size: float) -> tuple[Ends, str]:
     """Interval of a rate and its name."""
     plan = sums.design
     if plan.interval == "bootstrap":
-        return bootstrap_ends(sums, value), "BCa bootstrap"
+        return bootstrap_ends(sums, value, (0.0, 1.0)), "BCa bootstrap"
     if plan.interval == "analytic":
         independent = plan.count is None and not plan.weighted
         variance = value * (1 - value) / plan.n if independent else sums.variance()
@@ -106,7 +106,7 @@ def difference_ends(sums: Sums, value: float, more: float, less: float) -> tuple
     """Interval of a paired difference and its name; ``more`` and ``less`` are the shares of 1 and -1."""
     plan = sums.design
     if plan.interval == "bootstrap":
-        return bootstrap_ends(sums, value), "BCa bootstrap"
+        return bootstrap_ends(sums, value, (-1.0, 1.0)), "BCa bootstrap"
     spread = more + less - value**2
     if plan.interval == "analytic":
         independent = plan.count is None and not plan.weighted
@@ -128,7 +128,7 @@ def mean(
     if math.isnan(value):
         return undefined(plan, missing, (low, high), ())
     if plan.interval == "bootstrap":
-        ends, method = bootstrap_ends(sums, value), "BCa bootstrap"
+        ends, method = bootstrap_ends(sums, value, (low, high)), "BCa bootstrap"
     else:
         ends = intervals.wald(value, sums.variance(), intervals.quantile(plan.level, plan.units), low, high)
         method = "t(n - 1)" if plan.count is None else "by group, t(G - 1)"

@@ -116,9 +116,9 @@ def ratio_ends(sums: Sums, value: float, x: FloatArray, y: FloatArray) -> tuple[
     """Interval of the ratio and its name."""
     plan = sums.design
     if plan.interval == "bootstrap":
-        return bootstrap_ends(sums, value), "BCa bootstrap"
-    if value == 0:
-        return (0.0, math.inf), "undefined: the scores do not vary"
+        return bootstrap_ends(sums, value, (0.0, math.inf)), "BCa bootstrap"
+    if value == 0 or plan.units < 2:
+        return (0.0, math.inf), "undefined: the scores do not vary, or there is one group"
     z = intervals.quantile(plan.level, plan.units)
     if plan.interval == "analytic" and plan.count is None and not plan.weighted:
         return pitman_morgan(value, float(np.corrcoef(x, y)[0, 1]), plan), "Pitman and Morgan"

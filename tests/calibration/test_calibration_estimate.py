@@ -101,7 +101,7 @@ def test_ratings_from_long_data() -> None:
         ({"interval": "wald"}, "interval is 'wald'"),
         ({"groups": [1, 2]}, "groups has 2 values"),
         ({"groups": [1, None, 2, 2]}, "has no group"),
-        ({"item_weights": [1, -1, 1, 1]}, "0 or more"),
+        ({"item_weights": [1, -1, 1, 1]}, "above 0"),
         ({"item_weights": [1, 1]}, "item_weights has 2"),
         ({"item_weights": ["a", 1, 1, 1]}, "not a number"),
     ],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from pge_nb import calibration as cal
-from pge_nb.errors import BadInput
+from pge_nb.errors import BadInput, Uninformative
 
 RNG = np.random.default_rng(9)
 N = 60
@@ -107,3 +108,22 @@ def test_order_of_items_does_not_matter(statistic: Callable[..., cal.Estimate]) 
 def test_a_random_interval_needs_rng(statistic: Callable[..., cal.Estimate]) -> None:
     with pytest.raises(BadInput, match="rng is missing"):
         statistic(ALL, interval="bootstrap")
+
+
+@each
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+@pytest.mark.parametrize("interval", ["default", "analytic", "bootstrap"])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_hardly_any_items_give_a_wide_interval_or_a_refusal(
+    statistic: Callable[..., cal.Estimate], n: int, interval: str, grouped: bool
+) -> None:
+    items = ALL[:n]
+    tail = {"groups": np.zeros(n, dtype=int)} if grouped else {"item_weights": 1.0 + items}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cal.CalibrationWarning)
+        try:
+            found = statistic(items, interval=interval, rng=1, **tail)
+        except Uninformative:
+            return
+    assert not np.isnan([found.low, found.high]).any()
+    assert np.isnan(found.value) or found.low <= found.value <= found.high
