@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from .agents.generator import Generator as Generator
     from .agents.planner import Planner as Planner
     from .config import HarnessConfig as HarnessConfig
-    from .harness import HarnessResult as HarnessResult
     from .harness import PGEHarness as PGEHarness
     from .harness import PlannerGeneratorEvaluator as PlannerGeneratorEvaluator
     from .records import EvaluationReport as EvaluationReport
     from .records import Plan as Plan
     from .records import StepContract as StepContract
+    from .results import HarnessResult as HarnessResult
     from .run import Run as Run
     from .state import open_run as open_run
     from .state import open_runs as open_runs

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def quickstart(directory: Path) -> int:
     """Run the quickstart notebook in ``directory``; print the evaluation table, and where everything is."""
     from . import views
-    from .harness import result_of
+    from .results import result_of
     from .state import FILE_NAME, open_run
 
     directory.mkdir(parents=True, exist_ok=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
@@ -15,7 +13,7 @@ from .agents.opening import begin, equip, open_state
 from .agents.planner import Planner
 from .config import LIMITS, HarnessConfig, limits_in
 from .contracts import settled
-from .decisions import decide, standing_scores
+from .decisions import decide
 from .errors import BadInput, LimitReached, PgeError
 from .models import CallStopped, Listen, Model, Request, Stop
 from .models.limits import Prices
@@ -25,18 +23,16 @@ from .records import (
     Amendment,
     Answer,
     Choice,
-    Decision,
     Interruption,
     Note,
-    Plan,
     Receipt,
     Record,
     Role,
     Section,
     StepContract,
-    Verdict,
 )
-from .run import Outcome, Run, StepState
+from .results import HarnessResult, result_of, working_directory
+from .run import Run
 from .workspace import place
 
 AGENTS: dict[Role, type[Planner | Generator | Evaluator]] = {
@@ -44,56 +40,6 @@ AGENTS: dict[Role, type[Planner | Generator | Evaluator]] = {
     "generator": Generator,
     "evaluator": Evaluator,
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tried:
-    """One attempt of a step: its verdict, its overall score and the score of each criterion (None: not measured)."""
-
-    attempt: int
-    verdict: Verdict | None
-    overall: float | None
-    scores: dict[str, float | None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class StepLog:
-    """What became of one step."""
-
-    step: int
-    description: str
-    state: StepState
-    contract: StepContract | None
-    tried: tuple[Tried, ...]
-    decision: Decision | None
-
-    @property
-    def retries(self) -> int:
-        """Attempts after the first."""
-        return max(0, len(self.tried) - 1)
-
-    @property
-    def scores(self) -> tuple[float | None, ...]:
-        """The overall score of each attempt."""
-        return tuple(tried.overall for tried in self.tried)
-
-
-@dataclass(frozen=True, kw_only=True)
-class HarnessResult:
-    """What a run came to, over all its resumes.
-
-    ``output_path`` is the deliverable (the plan's first that is there, else the last step's, else the working directory).
-    ``total_duration`` is in seconds of work, waiting left out; ``total_cost`` in dollars, None where a model has no price.
-    """
-
-    output_path: Path
-    plan: Plan | None
-    step_logs: tuple[StepLog, ...]
-    total_duration: float
-    total_cost: float | None
-    summary: str
-    outcome: Outcome
-    run: Run
 
 
 class PGEHarness:
@@ -269,62 +215,6 @@ class PGEHarness:
 
 
 PlannerGeneratorEvaluator = PGEHarness
-
-
-def working_directory(run: Run, root: Path) -> Path:
-    """Where a run's accepted deliverables are put."""
-    return Path(os.path.normpath(root / str(run.task.settings["working_directory"])))
-
-
-def result_of(run: Run, root: Path) -> HarnessResult:
-    """What a run has come to, from its state file alone."""
-    dollars = [call.dollars for call in run.calls]
-    logs = tuple(_step_log(run, step.number) for step in run.steps)
-    return HarnessResult(
-        output_path=_output(run, root),
-        plan=run.plan,
-        step_logs=logs,
-        total_duration=sum(float(getattr(section.payload, "seconds", 0.0)) for section in run.sections),
-        total_cost=None if None in dollars else sum(cost for cost in dollars if cost is not None),
-        summary=_summary(run, logs),
-        outcome=run.outcome,
-        run=run,
-    )
-
-
-def _step_log(run: Run, step: int) -> StepLog:
-    reports = run.evaluations(step)
-    tried = []
-    for attempt, overall in standing_scores(run, step):
-        report = reports.get(attempt)
-        scores = {f.on: f.score for f in report.findings if f.about == "criterion"} if report else {}
-        tried.append(Tried(attempt=attempt, verdict=report.verdict if report else None, overall=overall, scores=scores))
-    return StepLog(
-        step=step,
-        description=run.step(step).description,
-        state=run.state(step),
-        contract=run.contract(step),
-        tried=tuple(tried),
-        decision=run.decision(step),
-    )
-
-
-def _output(run: Run, root: Path) -> Path:
-    if not run.of("task"):
-        return root
-    work = working_directory(run, root)
-    wanted = list(run.plan.deliverables) if run.plan else []
-    for step in reversed(run.steps):
-        accepted = run.accepted(step.number)
-        wanted += [file.path for file in run.attempts(step.number)[accepted].files] if accepted is not None else []
-    return next((work / path for path in wanted if (work / path).is_file()), work)
-
-
-def _summary(run: Run, logs: tuple[StepLog, ...]) -> str:
-    states = ", ".join(f"step {log.step} {log.state} after {len(log.tried)} attempt(s)" for log in logs)
-    last = run.sections[-1].payload if run.sections else None
-    why = last.outcome if isinstance(last, Receipt) and last.outcome.startswith("stopped: ") else run.outcome
-    return f"{why}; {states}" if states else why
 
 
 def _known_contents(run: Run) -> set[str]:

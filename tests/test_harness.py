@@ -16,6 +16,7 @@ from pge_nb.agents.generator import Generator
 from pge_nb.agents.planner import Planner
 from pge_nb.config import HarnessConfig
 from pge_nb.errors import BadInput, LimitReached, ModelFailed, StateBusy
+from pge_nb.frames import cost
 from pge_nb.harness import PGEHarness
 from pge_nb.models import Reply
 from pge_nb.models import Request as ModelRequest
@@ -154,6 +155,15 @@ def test_the_cost_of_a_run_equals_the_tally_of_the_server(tmp_path: Path, at_stu
     assert receipt.tokens == stub.tally.tokens == sum(call.usage.total for call in result.run.calls)
     assert receipt.dollars is None, "the model has no price"
     assert result.total_cost is None
+    assert [(cost.kind, cost.step, cost.calls) for cost in result.costs[:3]] == [
+        ("plan", None, 1),
+        ("proposal", 1, 1),
+        ("response", 1, 1),
+    ]
+    assert sum(cost.calls for cost in result.costs) == stub.tally.requests
+    table = cost(result.run)
+    assert table["calls"].sum() == stub.tally.requests
+    assert table[["tokens_in", "tokens_out"]].to_numpy().sum() == stub.tally.tokens
 
 
 def test_a_limit_on_calls_stops_the_run_whole_and_more_lets_it_go_on(tmp_path: Path, at_stub: Any) -> None:

@@ -12,8 +12,8 @@ from messages_stub import MessagesStub, StubReply
 from notebook_shell import Shell
 from scripted import MODEL, PROMPT, Request, fenced, findings, scripted
 
-from pge_nb.harness import HarnessResult, result_of
 from pge_nb.records import EvaluationReport
+from pge_nb.results import HarnessResult, result_of
 from pge_nb.state import open_run
 
 Reply = Callable[[Request], Any]

@@ -26,6 +26,7 @@ LAYERS = """
     agents
     config
     reviews skills
+    results
     contracts decisions
     state workspace models prompts
     sections

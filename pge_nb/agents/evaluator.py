@@ -36,7 +36,7 @@ from .equipment import Agent, ask, effort_of, model_of
 from .generator import base_tree
 from .judging import Docket, difference, faulty, laid_before, merged, read_claims, sent_back
 from .replies import Unusable, json_alone
-from .terms import Terms, method_lines, read_terms, shown
+from .terms import Terms, answer_shape, method_lines, read_terms, shown
 
 
 class Evaluator(Agent):
@@ -65,7 +65,7 @@ class Evaluator(Agent):
             *(f"- {sentence}" for sentence in step.success),
             f"Proposed deliverables: {', '.join(proposal.deliverables)}",
             f"Proposed checks:\n{shown(proposal.checks)}",
-            f"Their args:\n{compact({check.id: dict(check.args) for check in proposal.checks if check.args})}",
+            answer_shape(proposal.deliverables, proposal.checks),
         ]
         return Request(
             model=model_of(settings, "evaluator"),

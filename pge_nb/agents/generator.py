@@ -314,6 +314,8 @@ def _some_files(reply: Reply, deliverables: tuple[str, ...]) -> Files:
 def _heading(run: Run, step: Step) -> str:
     plan = run.plan
     lines = [f"Plan: {plan.title}", f"Scope: {plan.scope}"] if plan else []
+    if plan and plan.deliverables:
+        lines.append(f"Files of the whole plan: {', '.join(plan.deliverables)}")
     done = sum(run.accepted(other.number) is not None for other in run.steps)
     lines.append(f"Step {step.number} of {len(run.steps)} ({done} done): {step.description}")
     lines += [f"- {sentence}" for sentence in step.success]

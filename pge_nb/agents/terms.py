@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..payloads import Json
+from ..payloads import Json, compact
 from ..records import Check
 from ..reviews import Review
 from ..verdict import JUDGE, folded
@@ -133,3 +133,16 @@ def method_lines(reviews: Mapping[str, Review]) -> str:
 def shown(checks: tuple[Check, ...]) -> str:
     """Checks as a brief shows them, one a line with how each is looked at."""
     return "\n".join(f"- {check.id}: {check.says} [{check.method}]" for check in checks)
+
+
+def answer_shape(deliverables: tuple[str, ...], checks: tuple[Check, ...]) -> str:
+    """The two shapes of an answer to a proposal; the second holds the proposal itself, to be changed.
+
+    An example of another task would do harm: a small model copies its paths and checks into the contract.
+    """
+    listed = ",\n".join(compact({"says": c.says, "method": c.method, "args": dict(c.args)}) for c in checks)
+    return (
+        'Reply with JSON alone, no text around it. If you agree:\n{"agreed": true, "reason": "<why>"}\n'
+        "Otherwise your own version, whole; this is the proposal in that shape, for you to change:\n"
+        f'{{"agreed": false, "reason": "<why>", "deliverables": {compact(list(deliverables))}, "checks": [\n{listed}\n]}}'
+    )
