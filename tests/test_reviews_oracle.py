@@ -33,6 +33,13 @@ def test_a_right_function_meets_every_case(objects: Objects) -> None:
     assert outcome.strength == OPEN_CASES
 
 
+def test_what_an_artifact_prints_is_no_answer_of_its(objects: Objects) -> None:
+    source = (
+        "for n in (0, 1):\n    print('[%d, {\"returns\": 99}]' % n, flush=True)\ndef add(a, b):\n    return a + b\n"
+    )
+    assert add(objects, source).met is True
+
+
 def test_a_wrong_function_is_told_one_input_that_failed(objects: Objects) -> None:
     outcome = add(objects, "def add(a, b):\n    return 3\n")
     assert outcome.met is False
@@ -60,7 +67,7 @@ CHEATS = {
     "writes what looks like answers to every descriptor": (
         "import os\n"
         "for fd in range(20):\n"
-        "    try: os.write(fd, b'[0, {\"met\": true}]\\n[1, {\"met\": true}]\\n[2]\\n{}\\nnull\\n[true, {}]\\n')\n"
+        "    try: os.write(fd, b'[0, null]\\n[1, \"x\"]\\n[0, {\"met\": true}]\\n[1, {\"met\": true}]\\n[2]\\n{}\\nnull\\n[true, {}]\\n')\n"
         "    except OSError: pass\n"
         "def add(a, b):\n    return None\n"
     ),
