@@ -1,7 +1,8 @@
 """Frozen values, one for each kind of section of a state file; and `Run`, the read-only view over them.
 
-Values store what was said and done; ``seconds`` is the wall time of the phase that made a record, replays included. What can be computed from it (trend, status, trajectory) is computed, never stored;
-the one exception is an evaluation's verdict, which the file tells its reader in words.
+Values store what was said and done; ``seconds`` is the wall time of the phase that made a record, replays included. What can be
+computed from it (trend, status, trajectory) is computed, never stored; the one exception is an evaluation's verdict, which the
+file tells its reader in words.
 """
 
 from __future__ import annotations
