@@ -67,7 +67,8 @@ CHEATS = {
     "writes what looks like answers to every descriptor": (
         "import os\n"
         "for fd in range(20):\n"
-        "    try: os.write(fd, b'[0, null]\\n[1, \"x\"]\\n[0, {\"met\": true}]\\n[1, {\"met\": true}]\\n[2]\\n{}\\nnull\\n[true, {}]\\n')\n"
+        "    try: os.write(fd, b'[0, null]\\n[1, \"x\"]\\n"
+        "[0, {\"met\": true}]\\n[1, {\"met\": true}]\\n[2]\\n{}\\nnull\\n[true, {}]\\n')\n"
         "    except OSError: pass\n"
         "def add(a, b):\n    return None\n"
     ),
