@@ -287,6 +287,19 @@ def more() -> dict[str, tuple[float, Callable[[int, np.random.Generator], cal.Es
         noise = rng.normal(size=n // 4)[tasks] + 0.7 * rng.normal(size=n // 2)[attempts] + 0.5 * rng.normal(size=n)
         return cal.variance_components(noise, tasks, attempts).repeat
 
+    def calibrated(n: int, rng: np.random.Generator) -> cal.Estimate:
+        chances = rng.random(n)
+        return cal.brier(rng.random(n) < chances, chances).score
+
+    def two_judges(n: int, rng: np.random.Generator) -> cal.Estimate:
+        labels = rng.random(n) < 0.5
+        a, b = (np.where(rng.random(n) < right, labels, ~labels) for right in (0.9, 0.8))
+        return cal.compare_raters(labels, a, b).difference
+
+    def two_places(n: int, rng: np.random.Generator) -> cal.Estimate:
+        a, b = (draw((0.6, tpr, 0.8), n, rng) for tpr in (0.8, 0.9))
+        return cal.carries_over(a.labels, a.verdicts, b.labels, b.verdicts).tpr_difference
+
     return {
         "gwet_ac, 3 raters": ((pair - gwet) / (1 - gwet), lambda n, g: cal.gwet_ac(three_raters(n, g))),
         "fleiss_kappa, 3 raters": ((pair - scott) / (1 - scott), lambda n, g: cal.fleiss_kappa(three_raters(n, g))),
@@ -308,6 +321,9 @@ def more() -> dict[str, tuple[float, Callable[[int, np.random.Generator], cal.Es
         "spread_ratio": (1.0, lambda n, g: cal.spread_ratio(*two_scores(n, g).T)),
         "human_ceiling, people": (pair, judge_and_people),
         "noise_floor, sd": (0.5, retest),
+        "brier": (1 / 6, calibrated),
+        "compare_raters, accuracy": (0.1, two_judges),
+        "carries_over, TPR": (0.1, two_places),
         "ppi++": (0.8, powered),
         "variance_components, repeat": (0.25, components),
     }

@@ -19,6 +19,7 @@ from .prompts import hashes
 from .records import Role
 from .reviews import Review
 from .state import FILE_NAME
+from .verdict import JUDGE
 
 OnExhausted = Literal["keep", "ask", "advance"]
 IDENTITY = (
@@ -81,6 +82,10 @@ class HarnessConfig:
             _between(f"the threshold of {name}", threshold, 0, 10)
         _among("on_exhausted", self.on_exhausted, get_args(OnExhausted))
         _among("models", self.models, get_args(Role))
+        if JUDGE in self.review_methods:
+            raise BadInput(
+                f"A review method cannot be named {JUDGE!r}: that is the judge call.", "Give it another name."
+            )
         self.limits  # noqa: B018 - says what is wrong with a limit
 
     @property

@@ -86,7 +86,7 @@ UNMEASURED: dict[str, Reply] = {
     "a key twice": lambda r: json.dumps({"findings": findings(r)}).replace(
         '"verdict": "pass"', '"verdict": "fail", "verdict": "pass"'
     ),
-    "a million brackets": lambda _: "[" * 1_000_000,
+    "a million brackets": lambda _: StubReply("[" * 1_000_000, piece=250_000),
 }
 FAILED: dict[str, Reply] = {
     "a threshold lowered by the reply": lowered,
@@ -176,7 +176,7 @@ def test_only_a_plain_true_is_agreement(name: str, run_cell: Cell) -> None:
     assert contract.origin.startswith("not agreed in 3 rounds")
 
 
-def test_one_repair_is_enough_where_the_judge_mends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_repair_is_enough_where_the_judge_mends_it(run_cell: Cell) -> None:
     def mends(request: Request) -> Any:
         return None if len(request["messages"]) == 3 else without("clarity")(request)
 

@@ -204,3 +204,11 @@ def test_an_empty_block_is_an_empty_file() -> None:
 def test_a_reply_without_a_block_is_a_work_log() -> None:
     given = files_in("I would write it like this.", ONE)
     assert (given.files, given.prose, given.faults) == ({}, "I would write it like this.", ())
+
+
+def test_a_file_in_two_blocks_that_differ_is_told_and_an_empty_one_takes_nothing_away() -> None:
+    twice = "```python a.py\nx = 1\n```\n```python a.py\ny = 2\n```\n"
+    assert files_in(twice, ("a.py",)).faults == ("the file a.py stands in two blocks that differ",)
+    empty = "```python a.py\nx = 1\n```\n```python a.py\n```\n"
+    assert files_in(empty, ("a.py",)).files == {"a.py": "x = 1\n"}
+    assert files_in(empty, ("a.py",)).faults == ()

@@ -305,7 +305,7 @@ def _of_step(run: Run, step: Step) -> Terms:
 def _some_files(reply: Reply, deliverables: tuple[str, ...]) -> Files:
     given = files_in(reply.text, deliverables)
     if given.faults:
-        raise Unusable(f"{given.faults[0]}; write every file whole")
+        raise Unusable(f"{given.faults[0]}; write every file once, whole")
     if not any(path in deliverables for path in given.files):
         raise Unusable(f"there is no fenced block that names one of the deliverables: {', '.join(deliverables)}")
     return given

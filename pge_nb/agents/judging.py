@@ -14,7 +14,8 @@ from ..verdict import JUDGE, Claim, faults, folded, usable_score
 from ..workspace import Objects
 from .replies import Unusable, json_alone
 
-ARTIFACT_BUDGET = 60_000
+EVIDENCE_BUDGET = 120_000
+"""Characters of evidence in one judge call, shared by all; what is cut is marked."""
 DIFF_BUDGET = 8_000
 LOOKALIKE = re.compile(r"<(\s*/?\s*)(artifact|evidence|diff)\b", re.IGNORECASE)
 NEUTRALISED = re.compile(r"<(\s*/?\s*)_(artifact|evidence|diff)\b", re.IGNORECASE)
@@ -53,9 +54,11 @@ def laid_before(docket: Docket, every_check: Sequence[Check], diff: str) -> str:
         parts += ["These were looked at by the harness; their outcomes are evidence below:", *_listed(decided)]
     if docket.criteria:
         parts += ["The criteria that you score:", *(f"- {c.name}: {c.description}" for c in docket.criteria)]
+    budget = EVIDENCE_BUDGET
     for evidence in docket.evidence:
         tag = "artifact" if evidence.method == "artifact" else "evidence"
-        text = neutral(_cut(docket.texts[evidence.id], ARTIFACT_BUDGET)).rstrip()
+        text = neutral(_cut(docket.texts[evidence.id], budget)).rstrip()
+        budget = max(0, budget - len(text))
         on = neutral(evidence.on).replace('"', "'")
         about = f'path="{on}"' if tag == "artifact" else f'of="{on}"'
         parts.append(f'<{tag} id="{evidence.id}" {about} mark="{NONCE}">\n{text}\n</{tag} mark="{NONCE}">')
@@ -72,7 +75,9 @@ def shape(docket: Docket, only: Collection[str] | None = None) -> str:
 
     Nothing in it is a usable verdict, score or piece of evidence, so that what is copied along can decide nothing.
     """
-    cited = '"says": "<what you saw>", "evidence": ["<id>"], "quote": "<one line of it>"'
+    # Who could not copy a line when asked for one will paraphrase again; the id alone is evidence too.
+    quote = "<one line of it>" if only is None else ""
+    cited = f'"says": "<what you saw>", "evidence": ["<id>"], "quote": "{quote}"'
     decisive = [(check.id, '"verdict": "<pass or fail>"') for check in docket.checks]
     # Without quotation marks: a model that copies them would give its scores as text, which are no scores.
     decisive += [(criterion.name, '"score": <number from 0 to 10>') for criterion in docket.criteria]

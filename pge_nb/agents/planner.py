@@ -150,7 +150,7 @@ def _criteria(value: Json, notes: list[str]) -> tuple[Criterion, ...]:
     found: dict[str, Criterion] = {}
     for item in value if isinstance(value, list) else []:
         name = _text(item.get("name"))[:MAX_NAME] if isinstance(item, dict) else ""
-        if not isinstance(item, dict) or not name or name in found:
+        if not isinstance(item, dict) or not name or name.casefold() in {known.casefold() for known in found}:
             continue
         if CHECK_ID.fullmatch(name):
             # Findings name checks and criteria alike.

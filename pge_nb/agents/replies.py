@@ -218,7 +218,9 @@ def files_in(text: str, deliverables: tuple[str, ...]) -> Files:
             faults.append(f"the file {path or 'in the last block'} was cut off before its end")
         elif path is None:
             unnamed.append(block)
-        else:
+        elif path in files and content.strip() and files[path] != _ended(content):
+            faults.append(f"the file {path} stands in two blocks that differ")
+        elif path not in files or content.strip():
             files[path] = _ended(content)
     if not faults:
         files |= _supplied([path for path in deliverables if path not in files], unnamed, deliverables)
