@@ -115,7 +115,7 @@ def test_ordinary_angle_brackets_are_left_alone() -> None:
 
 
 def test_a_long_artifact_is_cut_and_the_cut_is_told() -> None:
-    docket = Docket(checks=CHECKS[:1], criteria=(), evidence=(evidence("e1", ""),), texts={"e1": "x" * 70_000})
+    docket = Docket(checks=CHECKS[:1], criteria=(), evidence=(evidence("e1", ""),), texts={"e1": "x" * 130_000})
     assert "[cut: 10000 more characters]" in laid_before(docket, docket.checks, "")
 
 
