@@ -10,6 +10,7 @@ bootstrap (1,000 resamples), for groups also the default interval of somebody wh
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 import warnings
@@ -360,11 +361,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--beside", type=int, default=0, help="runs for the columns beside the default; 0: all")
+    parser.add_argument(
+        "--setting",
+        action="append",
+        default=[],
+        help='only this one, e.g. "(0.5, 0.85, 0.85)" or "(0.5, 0.85, 0.85) 50"',
+    )
     parser.add_argument("--only", default="", help="statistics, with commas between")
     parser.add_argument("--part", default="", help="iid, clustered or more")
     parser.add_argument("--out", type=Path, help="also write the table to this file")
     args = parser.parse_args()
     warnings.simplefilter("ignore", cal.CalibrationWarning)
+    chosen = set(args.setting)
     only = {name for name in args.only.split(",") if name}
     wanted = {name for name in STATISTICS if not only or name in only}
     head = [
@@ -376,8 +384,8 @@ def main() -> None:
     for part, settings in (("iid", IID), ("clustered", CLUSTERED)):
         if args.part not in ("", part) or not wanted:
             continue
-        for setting in settings:
-            for n in SIZES:
+        for setting, n in itertools.product(settings, SIZES):
+            if not chosen or str(setting) in chosen or f"{setting} {n}" in chosen:
                 start = time.perf_counter()
                 for row in measure(part, setting, n, args.runs, args.beside or args.runs, wanted):
                     lines.append(line(row, args.runs))

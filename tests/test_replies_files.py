@@ -212,3 +212,15 @@ def test_a_file_in_two_blocks_that_differ_is_told_and_an_empty_one_takes_nothing
     empty = "```python a.py\nx = 1\n```\n```python a.py\n```\n"
     assert files_in(empty, ("a.py",)).files == {"a.py": "x = 1\n"}
     assert files_in(empty, ("a.py",)).faults == ()
+
+
+def test_a_block_under_a_list_item_loses_the_items_indent_and_no_more() -> None:
+    reply = "- **Work:**\n  ```python a.py\n  def f():\n      return 1\n\n  ```\n- done\n"
+    assert files_in(reply, ("a.py",)).files == {"a.py": "def f():\n    return 1\n"}
+    deep = "1. one\n    - two\n\n        ```python a.py\n        x = 1\n        ```\n"
+    assert files_in(deep, ("a.py",)).files == {"a.py": "x = 1\n"}
+
+
+def test_a_fence_in_an_indented_docstring_does_not_end_the_file() -> None:
+    code = 'def f():\n    """Use it:\n\n    ```\n    f()\n    ```\n    """\n'
+    assert files_in(f"```python a.py\n{code}```\n", ("a.py",)).files == {"a.py": code}

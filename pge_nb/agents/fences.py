@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-MARK = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+MARK = re.compile(r"( {0,12})(`{3,}|~{3,})(.*)")
+"""A block under a list item is indented with it, more deeply than a document's own blocks may be."""
+INNER_INDENT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,10 +20,20 @@ class Fence:
     closed: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mark:
+    """A line that is a fence: how far it is indented, its characters, and its info string."""
+
+    indent: int
+    fence: str
+    info: str
+
+
 @dataclass(slots=True, kw_only=True)
 class _Open:
     """A block that is being read; ``lengths`` are those of the fences that are open in it, the outermost first."""
 
+    indent: int
     char: str
     info: str
     before: str
@@ -35,19 +47,25 @@ class _Open:
         seldom makes the outer fence longer.
         """
         mark = _mark(line)
-        if mark and mark[0][0] == self.char and len(mark[0]) >= self.lengths[0]:
-            if mark[1]:
-                self.lengths.append(len(mark[0]))
-            elif len(mark[0]) >= self.lengths[-1]:
+        if mark and mark.fence[0] == self.char and len(mark.fence) >= self.lengths[0] and self._reaches(mark):
+            if mark.info:
+                self.lengths.append(len(mark.fence))
+            elif len(mark.fence) >= self.lengths[-1]:
                 self.lengths.pop()
                 if not self.lengths:
                     return True
         self.lines.append(line)
         return False
 
+    def _reaches(self, mark: _Mark) -> bool:
+        return mark.indent <= self.indent + INNER_INDENT
+
     def block(self, *, closed: bool) -> Fence:
-        """The block as it was read."""
-        return Fence(info=self.info, text="\n".join(self.lines), before=self.before, closed=closed)
+        """The block as it was read, without the indent that all of it shares with its fence."""
+        margin = " " * self.indent
+        shared = all(line.startswith(margin) or not line.strip() for line in self.lines)
+        lines = [line.removeprefix(margin) for line in self.lines] if shared else self.lines
+        return Fence(info=self.info, text="\n".join(lines), before=self.before, closed=closed)
 
 
 def fences(text: str) -> tuple[list[Fence], str]:
@@ -62,7 +80,9 @@ def fences(text: str) -> tuple[list[Fence], str]:
                 found.append(opened.block(closed=True))
                 opened = None
         elif mark := _mark(line):
-            opened = _Open(char=mark[0][0], info=mark[1], before=before, lengths=[len(mark[0])])
+            opened = _Open(
+                indent=mark.indent, char=mark.fence[0], info=mark.info, before=before, lengths=[len(mark.fence)]
+            )
             before = ""  # A line introduces one block: the next one may be its output.
         else:
             outside.append(line)
@@ -72,9 +92,9 @@ def fences(text: str) -> tuple[list[Fence], str]:
     return found, "\n".join(outside)
 
 
-def _mark(line: str) -> tuple[str, str] | None:
-    """(fence, info string) of a line that is one; a fence of backticks has none in its info string."""
+def _mark(line: str) -> _Mark | None:
+    """The fence that a line is; one of backticks has none in its info string."""
     match = MARK.match(line)
-    if match is None or (match.group(1)[0] == "`" and "`" in match.group(2)):
+    if match is None or (match.group(2)[0] == "`" and "`" in match.group(3)):
         return None
-    return match.group(1), match.group(2).strip()
+    return _Mark(indent=len(match.group(1)), fence=match.group(2), info=match.group(3).strip())

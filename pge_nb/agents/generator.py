@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ..decisions import best_attempt, standing_scores
 from ..errors import BadInput
@@ -22,6 +22,7 @@ from ..records import (
     Refusal,
     Response,
     Step,
+    StepContract,
     attempt_hash,
 )
 from ..run import Run
@@ -33,6 +34,7 @@ from .terms import Terms, method_lines, read_terms, shown
 FILES_BUDGET = 24_000
 """Characters of dependencies' files that a brief shows; what is cut is marked."""
 OWN_BUDGET = 60_000
+LANGUAGES = {".py": "python", ".md": "markdown", ".json": "json", ".html": "html", ".js": "javascript", ".css": "css"}
 SCORES_SHOWN = 5
 ATTEMPTS_SHOWN = 20
 
@@ -93,6 +95,7 @@ class Generator(Agent):
                 self._contract(run, step.number),
                 self._course(run, step.number, _number(phase.attempt)),
                 self._as_it_is(run, step.number, _number(phase.attempt)),
+                file_shape(run.contract(step.number)),
             ]
         return "\n\n".join(part for part in parts if part)
 
@@ -309,6 +312,17 @@ def _some_files(reply: Reply, deliverables: tuple[str, ...]) -> Files:
     if not any(path in deliverables for path in given.files):
         raise Unusable(f"there is no fenced block that names one of the deliverables: {', '.join(deliverables)}")
     return given
+
+
+def file_shape(contract: StepContract | None) -> str:
+    """How the deliverables are to be written, with their own paths: a small model writes the paths that it sees."""
+    if contract is None:
+        return ""
+    blocks = [
+        f"```{LANGUAGES.get(PurePosixPath(path).suffix, '')} {path}\n<all of {path}>\n```"
+        for path in contract.deliverables
+    ]
+    return "\n".join(["Write each file whole, in a block like this:", *blocks])
 
 
 def _heading(run: Run, step: Step) -> str:
