@@ -223,7 +223,7 @@ def measure(part: str, setting: tuple[float, ...], n: int, runs: int, beside: in
     """All statistics of one setting and size."""
     rate = setting[0]
     truth = truths(*setting[:3])
-    judged = n * min(rate, 1 - rate) >= FEWEST
+    judged = round(n * min(rate, 1 - rate), 9) >= FEWEST
     rows = {name: Row(part, str(setting), n, name, judged) for name in STATISTICS if name in wanted}
     rng = np.random.default_rng([SEED, n, *(int(1000 * value) for value in setting)])
     known: dict[tuple[int, ...], list[tuple[str, str, float, float]]] = {}
@@ -283,6 +283,7 @@ def more() -> dict[str, tuple[float, Callable[[int, np.random.Generator], cal.Es
         return cal.corrected_rate(sample.labels, sample.verdicts, sample.unlabelled, "ppi++", same_population=True)
 
     def components(n: int, rng: np.random.Generator) -> cal.Estimate:
+        n -= n % 4
         tasks = np.repeat(np.arange(n // 4), 4)
         attempts = np.arange(n) // 2
         noise = rng.normal(size=n // 4)[tasks] + 0.7 * rng.normal(size=n // 2)[attempts] + 0.5 * rng.normal(size=n)

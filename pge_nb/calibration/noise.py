@@ -172,7 +172,8 @@ def variance_components(
 
     Henderson's method I (1953): the sums of squares T_f = sum(total^2 / n) over the levels of each factor are set equal to their
     expectations under random effects, which hold for any unbalanced table; in a balanced one this is the analysis of variance.
-    Negative solutions are cut to 0, and said. Intervals: delete-one-task jackknife with t(tasks - 1), cut at 0.
+    Negative solutions are cut to 0, and said. Intervals: delete-one-task jackknife with t(tasks - 1), of the
+    logarithm where no replicate reaches 0, else cut at 0.
 
     Args:
         scores: one a rating; missing ones are left out.
@@ -221,11 +222,19 @@ def factors_in(kept: pd.DataFrame) -> list[str]:
 
 def component(solved: float, without: FloatArray, plan: Design, missing: int) -> Estimate:
     """One variance with its jackknife interval."""
-    tasks = len(without)
-    spread = (tasks - 1) / tasks * float(((without - without.mean()) ** 2).sum())
-    low, high = intervals.wald(solved, spread, intervals.quantile(plan.level, tasks), 0.0)
-    ends = (low, max(high, 0.0))
-    return wrap(plan, max(solved, 0.0), ends, "delete-one-task jackknife, t(G - 1)", missing=missing, notes=())
+    tasks, z = len(without), intervals.quantile(plan.level, len(without))
+    positive = solved > 0 and bool((without > 0).all())
+    # A variance is skewed; where it is clearly above 0 its logarithm is not.
+    replicates = np.log(without) if positive else without
+    half = z * math.sqrt((tasks - 1) / tasks * float(((replicates - replicates.mean()) ** 2).sum()))
+    if positive:
+        ends, name = (
+            (solved * math.exp(-half), solved * math.exp(half)),
+            "delete-one-task jackknife of the log, t(G - 1)",
+        )
+    else:
+        ends, name = (max(solved - half, 0.0), max(solved + half, 0.0)), "delete-one-task jackknife, t(G - 1)"
+    return wrap(plan, max(solved, 0.0), ends, name, missing=missing, notes=())
 
 
 def henderson(frame: pd.DataFrame, used: list[str]) -> FloatArray:
