@@ -401,3 +401,13 @@ def test_a_step_that_goes_on_in_an_earlier_file_may_not_break_it(tmp_path: Path,
     assert [finding.verdict for finding in report.findings if finding.on == "c3"] == ["fail"]
     assert result.outcome == "passed", "the second attempt keeps add"
     assert "def add" in result.output_path.read_text()
+
+
+def test_a_copied_placeholder_is_no_file(tmp_path: Path, at_stub: Any) -> None:
+    def copying(request: Request) -> Any:
+        return None if len(request["messages"]) == 3 else "```python calc.py\n<all of calc.py>\n```\n"
+
+    with at_stub(generate=copying):
+        result = PGEHarness(config(tmp_path)).run(PROMPT)
+    assert result.outcome == "passed"
+    assert "holds the placeholder" in result.run.attempts(1)[1].notes[0]

@@ -224,3 +224,7 @@ def test_a_block_under_a_list_item_loses_the_items_indent_and_no_more() -> None:
 def test_a_fence_in_an_indented_docstring_does_not_end_the_file() -> None:
     code = 'def f():\n    """Use it:\n\n    ```\n    f()\n    ```\n    """\n'
     assert files_in(f"```python a.py\n{code}```\n", ("a.py",)).files == {"a.py": code}
+
+
+def test_a_path_alone_on_the_first_line_is_no_code() -> None:
+    assert files_in("```python\na.py\nx = 1\n```\n", ("a.py",)).files == {"a.py": "x = 1\n"}

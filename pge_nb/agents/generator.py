@@ -29,7 +29,7 @@ from ..run import Run
 from ..workspace import MAX_FILE_BYTES, layered, refused
 from .equipment import Agent, Asked, Equipment, ask, effort_of, model_of
 from .replies import Files, Unusable, files_in, json_somewhere
-from .terms import Terms, method_lines, read_terms, shown
+from .terms import Terms, changeable, method_lines, proposal_shape, read_terms, shown
 
 FILES_BUDGET = 24_000
 """Characters of dependencies' files that a brief shows; what is cut is marked."""
@@ -89,7 +89,7 @@ class Generator(Agent):
         step = run.step(_number(phase.step))
         parts = [_heading(run, step), self._dependencies(run, step)]
         if phase.name == "propose":
-            parts.append(_objections(run, step.number))
+            parts += [_objections(run, step.number), self._proposal_shape(run, step)]
         else:
             parts += [
                 self._contract(run, step.number),
@@ -98,6 +98,15 @@ class Generator(Agent):
                 file_shape(run.contract(step.number)),
             ]
         return "\n\n".join(part for part in parts if part)
+
+    def _proposal_shape(self, run: Run, step: Step) -> str:
+        """A first proposal starts from the step's own sentences, a later one from the version before it."""
+        responses = [section.payload for section in run.of("response", step.number)]
+        proposals = [section.payload for section in run.of("proposal", step.number)]
+        for version in (*responses[-1:], *proposals[-1:]):
+            if isinstance(version, Response | Proposal) and version.deliverables and version.checks:
+                return changeable(version.deliverables, version.checks)
+        return proposal_shape(run.plan.deliverables if run.plan else (), step.success)
 
     def _contract(self, run: Run, step: int) -> str:
         contract = run.contract(step)
@@ -196,7 +205,7 @@ class Generator(Agent):
             self.equipment,
             self.request(run, phase),
             lambda reply: _some_files(reply, deliverables),
-            lambda reply: files_in(reply.text, deliverables),
+            lambda reply: _files(reply, deliverables),
         )
         given = asked.value or Files(files={}, prose=asked.text)
         way = approach(run, step, attempt)
@@ -305,8 +314,17 @@ def _of_step(run: Run, step: Step) -> Terms:
     return Terms(deliverables=terms.deliverables, checks=terms.checks, notes=(note, *terms.notes))
 
 
-def _some_files(reply: Reply, deliverables: tuple[str, ...]) -> Files:
+def _files(reply: Reply, deliverables: tuple[str, ...]) -> Files:
     given = files_in(reply.text, deliverables)
+    copied = [path for path, text in given.files.items() if text.strip() == placeholder(path)]
+    faults = (*given.faults, *(f"the block of {path} holds the placeholder and no file" for path in copied))
+    return Files(
+        files={path: text for path, text in given.files.items() if path not in copied}, prose=given.prose, faults=faults
+    )
+
+
+def _some_files(reply: Reply, deliverables: tuple[str, ...]) -> Files:
+    given = _files(reply, deliverables)
     if given.faults:
         raise Unusable(f"{given.faults[0]}; write every file once, whole")
     if not any(path in deliverables for path in given.files):
@@ -314,12 +332,17 @@ def _some_files(reply: Reply, deliverables: tuple[str, ...]) -> Files:
     return given
 
 
+def placeholder(path: str) -> str:
+    """What stands for a file's text in the shape; a file that holds only this was not written."""
+    return f"<all of {path}>"
+
+
 def file_shape(contract: StepContract | None) -> str:
     """How the deliverables are to be written, with their own paths: a small model writes the paths that it sees."""
     if contract is None:
         return ""
     blocks = [
-        f"```{LANGUAGES.get(PurePosixPath(path).suffix, '')} {path}\n<all of {path}>\n```"
+        f"```{LANGUAGES.get(PurePosixPath(path).suffix, '')} {path}\n{placeholder(path)}\n```"
         for path in contract.deliverables
     ]
     return "\n".join(["Write each file whole, in a block like this:", *blocks])

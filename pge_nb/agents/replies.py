@@ -218,16 +218,19 @@ def files_in(text: str, deliverables: tuple[str, ...]) -> Files:
             faults.append(f"the file {path or 'in the last block'} was cut off before its end")
         elif path is None:
             unnamed.append(block)
-        elif path in files and content.strip() and files[path] != _ended(content):
+        elif path in files and content.strip() and files[path] != _ended(content, path):
             faults.append(f"the file {path} stands in two blocks that differ")
         elif path not in files or content.strip():
-            files[path] = _ended(content)
+            files[path] = _ended(content, path)
     if not faults:
         files |= _supplied([path for path in deliverables if path not in files], unnamed, deliverables)
     return Files(files=files, prose=prose.strip(), faults=tuple(faults))
 
 
-def _ended(content: str) -> str:
+def _ended(content: str, path: str = "") -> str:
+    first, _, rest = content.partition("\n")
+    if path and first.strip() == path:
+        content = rest  # The path stood on the block's first line, where no language has one.
     return content if content.endswith("\n") or not content else content + "\n"
 
 
@@ -240,7 +243,7 @@ def _supplied(missing: list[str], unnamed: list[Fence], deliverables: tuple[str,
         # A model that explains itself adds examples of use and their output; the file is the longest block.
         fitting = [block for block in meant if _fit(block, path) > 0]
         if fitting:
-            found[path] = _ended(max(fitting, key=lambda block: (_fit(block, path), len(block.text))).text)
+            found[path] = _ended(max(fitting, key=lambda block: (_fit(block, path), len(block.text))).text, path)
     return found
 
 

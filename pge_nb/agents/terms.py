@@ -135,14 +135,35 @@ def shown(checks: tuple[Check, ...]) -> str:
     return "\n".join(f"- {check.id}: {check.says} [{check.method}]" for check in checks)
 
 
-def answer_shape(deliverables: tuple[str, ...], checks: tuple[Check, ...]) -> str:
-    """The two shapes of an answer to a proposal; the second holds the proposal itself, to be changed.
+def changeable(deliverables: tuple[str, ...], checks: tuple[Check, ...]) -> str:
+    """A version of the terms in the shape of a reply, to be changed.
 
     An example of another task would do harm: a small model copies its paths and checks into the contract.
     """
     listed = ",\n".join(compact({"says": c.says, "method": c.method, "args": dict(c.args)}) for c in checks)
     return (
+        "Reply with JSON alone, no text around it; this is the last version in the shape of your reply, for you to change:\n"
+        f'{{"deliverables": {compact(list(deliverables))}, "checks": [\n{listed}\n]}}'
+    )
+
+
+def answer_shape(deliverables: tuple[str, ...], checks: tuple[Check, ...]) -> str:
+    """The two shapes of an answer to a proposal; the second holds the proposal itself, to be changed."""
+    listed = changeable(deliverables, checks).partition("\n{")[2]
+    return (
         'Reply with JSON alone, no text around it. If you agree:\n{"agreed": true, "reason": "<why>"}\n'
         "Otherwise your own version, whole; this is the proposal in that shape, for you to change:\n"
-        f'{{"agreed": false, "reason": "<why>", "deliverables": {compact(list(deliverables))}, "checks": [\n{listed}\n]}}'
+        f'{{"agreed": false, "reason": "<why>", {listed}'
+    )
+
+
+def proposal_shape(deliverables: tuple[str, ...], sentences: tuple[str, ...]) -> str:
+    """The shape of a proposal, with the plan's own files and the step's own sentences in it; no value that could pass."""
+    module = next((path[:-3].replace("/", ".") for path in deliverables if path.endswith(".py")), "module")
+    oracle = f'"method": "oracle", "args": {{"call": "{module}.<function>", "args": [<arguments>], "returns": <value>}}'
+    says = sentences or ("<one testable sentence>",)
+    listed = ",\n".join(f'{{"says": {compact(sentence)}, {oracle}}}' for sentence in says)
+    return (
+        "Reply with JSON of this shape, no text around it, each check with the method and args that fit it:\n"
+        f'{{"deliverables": {compact(list(deliverables) or ["<path of a file>"])}, "checks": [\n{listed}\n]}}'
     )
