@@ -4,7 +4,7 @@ import pytest
 
 from pge_nb.records import Check
 from pge_nb.reviews import shipped
-from pge_nb.reviews.sentences import said_call
+from pge_nb.reviews.sentences import said_call, said_case
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,25 @@ def test_args_that_do_another_call_than_the_sentence_says_are_refused() -> None:
     assert (
         vetted([1, 2, 3]) == 'the sentence calls total([1, 2, 3]) and the args do not; that call is "args": [[1, 2, 3]]'
     )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "args"),
+    [
+        ("total([1, 2, 3]) returns 6", {"call": "basket.total", "args": [[1, 2, 3]], "returns": 6}),
+        ("`discount(100, 0.1)` should return 90.00.", {"call": "basket.discount", "args": [100, 0.1], "returns": 90.0}),
+        ("total([-1]) raises a ValueError", {"call": "basket.total", "args": [[-1]], "raises": "ValueError"}),
+        ("basket.total([]) == 0", {"call": "basket.total", "args": [[]], "returns": 0}),
+        (
+            "wrap('a b', width=2) gives ['a', 'b']",
+            {"call": "basket.wrap", "cases": [{"args": ["a b"], "kwargs": {"width": 2}, "returns": ["a", "b"]}]},
+        ),
+        ("total([1, 2, 3]) returns the sum", None),
+        ("total([1]) returns 1 and total([2]) returns 2", None),
+        ("total(prices) returns 6", None),
+        ("total([1, 2]) is fast", None),
+        ("nothing is called here", None),
+    ],
+)
+def test_a_sentence_that_says_all_of_a_case_makes_the_args(sentence: str, args: object) -> None:
+    assert said_case(sentence, "basket") == args

@@ -166,3 +166,19 @@ def test_the_prompts_list_every_method_with_its_use() -> None:
 def test_a_brief_shows_each_check_with_its_method() -> None:
     checks = read(["plain", {"says": "area", "method": "oracle", "args": AREA}]).checks
     assert shown(checks) == "- c1: plain [judge]\n- c2: area [oracle]"
+
+
+def test_args_that_do_not_fit_are_made_from_a_sentence_that_says_the_case() -> None:
+    value = {
+        "deliverables": ["basket.py"],
+        "checks": [
+            {"says": "total([1, 2, 3]) returns 6", "method": "oracle", "args": [1, 2, 3], "call": "basket.total"},
+            {"says": "total([-1]) raises ValueError", "method": "python", "call": "import basket"},
+        ],
+    }
+    terms = read_terms(value, shipped(seconds=5), strict=True)
+    assert [(check.method, dict(check.args)) for check in terms.checks] == [
+        ("oracle", {"call": "basket.total", "args": [[1, 2, 3]], "returns": 6}),
+        ("oracle", {"call": "basket.total", "args": [[-1]], "raises": "ValueError"}),
+    ]
+    assert all("were made from its sentence" in note for note in terms.notes)

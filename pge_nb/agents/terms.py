@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..payloads import Json, compact
 from ..records import Check
 from ..reviews import Review
+from ..reviews.sentences import said_case
 from ..verdict import JUDGE, folded
 from ..workspace import clash, refused
 from .replies import Unusable
@@ -47,7 +48,8 @@ def read_terms(value: Mapping[str, Json], reviews: Mapping[str, Review], *, stri
             notes.append(f"the check {says!r:.80} stood twice and is kept once")
             continue
         said.add(folded(says).casefold())
-        checks.append(_check(item, says, f"c{len(checks) + 1}", reviews, notes, strict=strict))
+        made = _check(item, says, f"c{len(checks) + 1}", reviews, notes, module=module_of(deliverables), strict=strict)
+        checks.append(made)
     if len(listed) > MAX_CHECKS:
         notes.append(f"{len(listed) - MAX_CHECKS} checks above {MAX_CHECKS} were left out")
     if not checks:
@@ -89,7 +91,17 @@ def _sentence(item: Json) -> str:
     return says.strip() if isinstance(says, str) else ""
 
 
-def _check(item: Json, says: str, name: str, reviews: Mapping[str, Review], notes: list[str], *, strict: bool) -> Check:
+def _check(
+    item: Json,
+    says: str,
+    name: str,
+    reviews: Mapping[str, Review],
+    notes: list[str],
+    *,
+    module: str | None,
+    strict: bool,
+) -> Check:
+    """The check as it is meant: with args that fit, or those that its sentence says, else sent back or left to the judge."""
     item = item if isinstance(item, dict) else {}
     method = str(item.get("method") or JUDGE).strip().casefold()
     method = next((known for known in reviews if known.casefold() == method), method)
@@ -102,6 +114,12 @@ def _check(item: Json, says: str, name: str, reviews: Mapping[str, Review], note
         if fault is None:
             return check
         faults.append(fault)
+    said = said_case(says, module) if module else None
+    if said is not None and "oracle" in reviews:
+        check = Check(id=name, says=says, method="oracle", args=said)
+        if _fault(check, reviews) is None:
+            notes.append(f"the args of the check {says!r:.80} were made from its sentence: {faults[-1]}")
+            return check
     if strict:
         raise Unusable(f"in the check {says!r:.80}, {faults[-1]}")
     notes.append(f"the check {says!r:.80} goes to the judge: {faults[-1]}")
@@ -157,9 +175,15 @@ def answer_shape(deliverables: tuple[str, ...], checks: tuple[Check, ...]) -> st
     )
 
 
+def module_of(deliverables: Sequence[str]) -> str | None:
+    """The module that the only Python file among the deliverables makes; None where there is none, or several."""
+    modules = [path[:-3].replace("/", ".") for path in deliverables if path.endswith(".py")]
+    return modules[0] if len(modules) == 1 and all(part.isidentifier() for part in modules[0].split(".")) else None
+
+
 def proposal_shape(deliverables: tuple[str, ...], sentences: tuple[str, ...]) -> str:
     """The shape of a proposal, with the plan's own files and the step's own sentences in it; no value that could pass."""
-    module = next((path[:-3].replace("/", ".") for path in deliverables if path.endswith(".py")), "module")
+    module = module_of(deliverables) or "<module>"
     oracle = f'"method": "oracle", "args": {{"call": "{module}.<function>", "args": [<arguments>], "returns": <value>}}'
     says = sentences or ("<one testable sentence>",)
     listed = ",\n".join(f'{{"says": {compact(sentence)}, {oracle}}}' for sentence in says)

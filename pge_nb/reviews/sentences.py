@@ -11,6 +11,9 @@ from ..errors import BadInput
 from ..payloads import Json, encode
 
 MAX_CALL = 500
+CALL = re.compile(r"(?<![\w])([A-Za-z_]\w*)\(")
+RETURNS = re.compile(r"`?\s*(?:should |must )?(?:==|returns?|gives?|equals?|is)\s+(?:equal to )?(.+)", re.DOTALL)
+RAISES = re.compile(r"`?\s*(?:should |must )?raises?\s+(?:an? )?`?([A-Z]\w*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,31 @@ def said_call(sentence: str, function: str) -> SaidCall | None:
             continue
         return _literal(rest[:end], call)
     return None
+
+
+def said_case(sentence: str, module: str) -> dict[str, Json] | None:
+    """The args of an oracle check that a sentence such as "total([1, 2]) returns 3" says by itself.
+
+    None where the sentence holds no single call with literal arguments and a literal value, or the name of an error, after it.
+    """
+    names = {match.group(1) for match in CALL.finditer(sentence)}
+    said = said_call(sentence, names.pop()) if len(names) == 1 else None
+    if said is None:
+        return None
+    rest = sentence[sentence.index(said.text) + len(said.text) :]
+    call = f"{module}.{said.text.partition('(')[0]}"
+    if error := RAISES.match(rest):
+        outcome: dict[str, Json] = {"raises": error.group(1)}
+    elif value := RETURNS.match(rest):
+        try:
+            outcome = {"returns": encode(ast.literal_eval(value.group(1).strip().rstrip(".").strip("` ")))}
+        except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError, BadInput):
+            return None
+    else:
+        return None
+    if said.kwargs:
+        return {"call": call, "cases": [{"args": list(said.args), "kwargs": dict(said.kwargs), **outcome}]}
+    return {"call": call, "args": list(said.args), **outcome}
 
 
 def _literal(text: str, call: ast.expr) -> SaidCall | None:
