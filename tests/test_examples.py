@@ -21,10 +21,12 @@ def test_there_are_notebooks_to_try() -> None:
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=str)
 def test_a_notebook_gives_what_it_was_saved_with(notebook: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "elsewhere", ignore=shutil.ignore_patterns(".*", "*.pyc"))
+    shutil.copy(ROOT / "tests" / "nbval.cfg", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")  # without this project's own settings
     ran = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval", "--nbval-current-env"),
-            *("--nbval-sanitize-with", str(ROOT / "tests" / "nbval.cfg"), str(tmp_path / "elsewhere" / notebook)),
+            *(sys.executable, "-m", "pytest", "-q", "-c", "pytest.ini", "--nbval", "--nbval-current-env"),
+            *("--nbval-sanitize-with", "nbval.cfg", str(Path("elsewhere") / notebook)),
         ],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PGE_NB_LIVE": "0"},
