@@ -96,6 +96,10 @@ def newcombe(first: tuple[float, float, float], second: tuple[float, float, floa
     return max(-1.0, low), min(1.0, high)
 
 
+END = 1e-12
+"""How near to an end of its range a value is at it."""
+
+
 def fisher_jackknife(value: float, without: FloatArray, z: float, low: float = -1.0) -> Ends | None:
     """Delete-one jackknife on Fisher's z (Tukey 1958; Fisher 1921), the range (low, 1) mapped onto (-1, 1).
 
@@ -106,7 +110,8 @@ def fisher_jackknife(value: float, without: FloatArray, z: float, low: float = -
         return np.arctanh(np.clip(2 * (np.asarray(x) - low) / (1 - low) - 1, -1, 1))
 
     units = len(without)
-    if units < 2 or not low < value < 1 or np.isnan(without).any():
+    # Rounding can leave a perfect value a hair inside its range, where the stretch has no slope to speak of.
+    if units < 2 or not low + END < value < 1 - END or np.isnan(without).any():
         return None
     with np.errstate(divide="ignore"):
         replicates = stretch(without)

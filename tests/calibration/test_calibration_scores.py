@@ -284,3 +284,9 @@ def test_recalibration_needs_two_groups_and_two_classes() -> None:
         cal.recalibrate([1, 2, 3], [0, 1, 1], ["a", "a", "a"])
     with pytest.raises(Uninformative, match="the same"):
         cal.recalibrate([1, 2, 3, 4], [0, 0, 1, 1], ["a", "a", "b", "b"])
+
+
+def test_a_perfect_rank_correlation_within_rounding_has_an_interval_and_no_warning() -> None:
+    estimate = cal.rank_correlation([0, 0, 0, 1, 2], [0, 0, 0, 1, 2], "spearman")
+    assert estimate.value == pytest.approx(1)
+    assert estimate.low <= estimate.value
