@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.resources
+import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -53,9 +54,9 @@ def quickstart(directory: Path) -> int:
     if met:
         print("It had been run here before: everything was in the state file, nobody was asked, nothing was paid.")
     print()
-    print(views.run_view(run).plain())
-    print()
     print(views.evaluations_view(run).plain())
+    print()
+    print(views.run_view(run).plain())
     print()
     for what, place in (
         ("Notebook", directory / NOTEBOOK),
@@ -63,7 +64,8 @@ def quickstart(directory: Path) -> int:
         ("Deliverable", result_of(run, directory).output_path),
     ):
         print(f"{what + ':':13}{place}")
-    print(f"Open it:     jupyter lab {directory / NOTEBOOK}")
+    lab = importlib.util.find_spec("jupyterlab") is not None
+    print(f"Open it:     {'' if lab else 'python -m pip install jupyterlab && '}jupyter lab {directory / NOTEBOOK}")
     return 0
 
 

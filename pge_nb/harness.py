@@ -8,7 +8,7 @@ from typing import get_args
 
 from .agents.equipment import Equipment
 from .agents.evaluator import Evaluator
-from .agents.generator import Generator
+from .agents.generator import Generator, outputs
 from .agents.opening import begin, equip, open_state
 from .agents.planner import Planner
 from .config import LIMITS, HarnessConfig, limits_in
@@ -33,7 +33,7 @@ from .records import (
 )
 from .results import HarnessResult, result_of, working_directory
 from .run import Run
-from .workspace import place
+from .workspace import layered, place
 
 AGENTS: dict[Role, type[Planner | Generator | Evaluator]] = {
     "planner": Planner,
@@ -91,6 +91,7 @@ class PGEHarness:
             run = self.state.read()
             equipment = self._equip(run)
             phase: Phase | None = None
+            self._make_again(equipment, run)
             try:
                 while phases := due(run):
                     phase = phases[0]
@@ -188,6 +189,13 @@ class PGEHarness:
                 text = f"{file.path} held something else; that is kept as the object {file.sha256} under .pge/objects/"
                 records.insert(0, Record(payload=Note(text=text), by="harness", step=step))
         return tuple(records)
+
+    def _make_again(self, equipment: Equipment, run: Run) -> None:
+        """Put back what stands for a step and is gone from the working directory; what is there is left as it is."""
+        standing = layered(*(outputs(run, step.number) for step in run.steps))
+        if standing:
+            work = self._work(run)
+            place([file for file in standing if not (work / file.path).exists()], work, equipment.objects, ())
 
     def _work(self, run: Run) -> Path:
         return working_directory(run, self.state.root)

@@ -344,6 +344,17 @@ def test_a_file_of_the_persons_own_is_not_lost_when_a_deliverable_takes_its_plac
     assert (tmp_path / ".pge" / "objects" / name[:2] / name).read_text() == "# mine\n"
 
 
+def test_a_deleted_working_directory_is_made_again_and_an_edited_file_is_left_alone(tmp_path: Path) -> None:
+    practice(tmp_path).run(TEXTKIT)
+    work = tmp_path / "work"
+    before = {path.name: path.read_bytes() for path in work.iterdir()}
+    (work / "textkit.py").unlink()
+    (work / "wrapping.py").write_text("# edited by hand\n")
+    practice(tmp_path).run(TEXTKIT)
+    assert (work / "textkit.py").read_bytes() == before["textkit.py"]
+    assert (work / "wrapping.py").read_text() == "# edited by hand\n"
+
+
 # The roles by themselves
 
 

@@ -111,6 +111,10 @@ def _number(key: str, value: str) -> float:
         raise BadInput(f"The practice setting {key} is {value!r}, not a number.", f"Write {key}=1, say.") from None
 
 
+WORDS = ((8.5, "Very good."), (7.0, "Sound."), (5.0, "Some weak spots."), (0.0, "Real faults."))
+"""Least score -> what the evaluator says beside it; nothing that a threshold could contradict."""
+
+
 class Practice:
     """The practice model of one name. A reply depends on the settings, the task and the call's address and about alone."""
 
@@ -295,7 +299,7 @@ class Judge:
         shift = self.settings.leniency + self.settings.drift * ((self.about.attempt or 1) - 1)
         noise = self.draws.of(on).gauss(0.0, self.settings.noise)
         score = round(min(10.0, max(0.0, quality + shift + noise)), 1)
-        words = "Very good." if score >= 8.5 else "Good enough." if score >= 7 else "Falls short of what was asked."
+        words = next(words for least, words in WORDS if score >= least)
         return {"on": on, "score": score, **self._cited(on), "says": words}
 
     def _defects(self) -> list[Defect]:
