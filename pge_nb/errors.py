@@ -52,3 +52,10 @@ class LimitReached(PgeError):
 
 class Uninformative(PgeError):
     """A statistic that these data cannot give."""
+
+
+class Stopped(KeyboardInterrupt):
+    """A person pressed Ctrl-C. An interrupt like any other, shown in two lines."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ["Stopped.", "%pge shows where the run stands, and %pge resume goes on from there."]

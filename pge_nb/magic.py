@@ -14,7 +14,8 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
-from .errors import BadInput
+from .errors import BadInput, Stopped
+from .interrupts import held_back
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -42,7 +43,12 @@ class PgeMagics(Magics):
         body = None if cell is None or not cell.strip() else interpolated(cell, self.shell.user_ns)
         words = split(line.rstrip().removesuffix(";"), self.shell.user_ns)
         words, kept_as = taken_out(words)
-        view = self._carried_out(words, body)
+        with held_back():
+            import_commands()
+        try:
+            view = self._carried_out(words, body)
+        except KeyboardInterrupt as error:
+            raise (error if hasattr(error, "_render_traceback_") else Stopped()) from None
         if kept_as:
             self.shell.user_ns[kept_as] = view
         return None if silent else view
@@ -69,6 +75,11 @@ class PgeMagics(Magics):
         except NotPassed as error:
             display(error.view)  # type: ignore[no-untyped-call]
             raise
+
+
+def import_commands() -> None:
+    """Import what the first command needs; none of it when the extension is loaded."""
+    from . import commands, views  # noqa: F401
 
 
 def progress_for(shell: InteractiveShell) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import frames
 from ..display import Block, Cell, Fold, Mark, Picture, Table, Verbatim, View, Words
+from ..interrupts import held_back
 from ..records import EvaluationReport, Interruption, Proposal, Receipt, Response, StepContract
 from ..run import Run
 from .alt import alt_text
@@ -112,7 +113,7 @@ def _standing(run: Run) -> Iterator[Block]:
     """What a run that has not ended waits for."""
     if question := open_question(run):
         yield Words(f"Question: {question.text} Answers: {', '.join(question.choices)}.")
-    last = run.sections[-1].payload
+    last = run.last.payload if run.last else None
     if isinstance(last, Interruption):
         yield Words(f"Interrupted in {last.phase}: {last.reason}")
     elif isinstance(last, Receipt) and last.outcome.startswith("stopped"):
@@ -225,9 +226,10 @@ def _chart(run: Run, step: int | None = None) -> Picture:
     trajectory, decisions = _at(frames.trajectory(run), step), _at(frames.decisions(run), step)
 
     def draw() -> bytes:
-        from .. import charts
+        with held_back():
+            from .. import charts
 
-        return charts.png(charts.trajectory_chart(trajectory, decisions))
+            return charts.png(charts.trajectory_chart(trajectory, decisions))
 
     return Picture(draw=draw, alt=alt_text(trajectory, decisions))
 
