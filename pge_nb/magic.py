@@ -173,7 +173,10 @@ def chosen(words: Sequence[str], here: Here) -> tuple[Command, list[str]]:
     if not words or words[0] in here.names():
         return status, list(words)
     if words[0] in COMMANDS:
-        return COMMANDS[words[0]], list(words[1:])
+        rest = list(words[1:])
+        return (COMMANDS["help"], [words[0]]) if "--help" in rest else (COMMANDS[words[0]], rest)
+    if words[0] == "--help":
+        return COMMANDS["help"], []
     raise UsageError(
         f"There is no %pge {words[0]}.{did_you_mean(words[0], [*COMMANDS, *here.names()])} %pge help lists what there is."
     )
@@ -230,6 +233,11 @@ def _positions(known: Sequence[Argument], words: Sequence[str]) -> list[Any]:
     single = [argument for argument in known if not argument.many]
     many = next((argument for argument in known if argument.many), None)
     if len(words) > len(single) and many is None:
+        if not single:
+            # Not repeated: it may be a key, and an output is saved with the notebook.
+            raise UsageError(
+                "No word is wanted here. A key is asked for without showing it: never write one into a cell."
+            )
         raise UsageError(f"{words[len(single)]!r} is one word too many; words with blanks go into quotes.")
     if lacking := [argument for argument in single[len(words) :] if argument.required]:
         raise UsageError(f"{lacking[0].usage} is missing.")

@@ -178,3 +178,14 @@ def test_the_extension_loads_twice_and_unloads_for_good(shell: Shell) -> None:
     assert "not found" in shell.cell("%%pge run\nx").text
     shell.cell("%load_ext pge_nb")
     assert shell.cell("%pge tasks").error is None
+
+
+def test_a_key_in_the_line_is_not_repeated_in_the_output(shell: Shell) -> None:
+    ran = shell.cell("%pge key sk-canary-0123456789")
+    assert "sk-canary" not in ran.text
+    assert "never write one into a cell" in ran.text
+
+
+def test_help_is_also_a_flag(shell: Shell) -> None:
+    assert shell.cell("%pge run --help").view.plain() == shell.cell("%pge help run").view.plain()
+    assert shell.cell("%pge --help").view.plain() == shell.cell("%pge help").view.plain()
