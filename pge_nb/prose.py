@@ -248,9 +248,13 @@ def _response(response: Response) -> Lines:
 
 
 def _contract(contract: StepContract) -> Lines:
-    how = "Agreed" if contract.agreed else "Not agreed"
-    origin = f": {_sentence(contract.origin)}" if contract.origin else "."
-    return [f"{how}{origin}", "", *_bullets("Deliverables", contract.deliverables), *_checks(contract.checks)]
+    origin = contract.origin or ("agreed" if contract.agreed else "not agreed")
+    return [
+        _sentence(origin[0].upper() + origin[1:]),
+        "",
+        *_bullets("Deliverables", contract.deliverables),
+        *_checks(contract.checks),
+    ]
 
 
 def _attempt(attempt: Attempt) -> Lines:
@@ -264,7 +268,7 @@ def _attempt(attempt: Attempt) -> Lines:
 
 
 def _evaluation(report: EvaluationReport) -> Lines:
-    overall = "not measured" if report.overall is None else f"{report.overall:g} of 10"
+    overall = "not measured" if report.overall is None else f"{report.overall:.3g} of 10"
     lines = [f"Overall {overall}, by rater {inline(report.rater, 120)}.", ""]
     columns = ("On", "Score:", "Verdict", "Evidence", "Quote", "Why", "By")
     lines += [*table(columns, map(_finding, report.findings)), ""] if report.findings else ["No findings.", ""]
@@ -277,14 +281,14 @@ def _evaluation(report: EvaluationReport) -> Lines:
 
 
 def _finding(finding: Finding) -> Sequence[str]:
-    says = f": {inline(finding.says, 200)}" if finding.says else ""
+    why = f"{finding.why}. {finding.says}" if finding.says else finding.why
     return (
-        f"**{inline(finding.on, 80)}**{says}",
+        f"**{inline(finding.on, 80)}**",
         "" if finding.score is None else f"{finding.score:g}",
         finding.verdict.upper(),
         inline(", ".join(finding.evidence), 200),
         inline(finding.quote, 200),
-        inline(finding.why),
+        inline(why),
         inline(finding.by, 80),
     )
 
