@@ -118,18 +118,40 @@ def test_what_could_not_be_begun_leaves_nothing_and_changes_nothing(shell: Shell
     assert shell.cell("%pge show plan").error is None
 
 
-def test_an_edited_prompt_is_refused_with_the_next_move_and_new_makes_room(shell: Shell, tmp_path: Path) -> None:
+def test_an_edited_prompt_moves_the_old_run_and_one_line_says_how_to_open_it(shell: Shell, tmp_path: Path) -> None:
     shell.cell(f"{RUN};")
-    refused = shell.cell("%pge run --practice roman")
-    assert isinstance(refused.error, BadInput)
-    assert "%pge new moves it whole to earlier/" in refused.text
     head = open_run(tmp_path).head
-    assert shell.cell("%pge new").view.next == "%%pge run"
+    view = shell.cell("%pge run --practice roman").view
+    assert view.mark == "passed"
+    assert "its run is whole in earlier/1: %pge open @1 shows it." in view.plain()
+    assert open_run(tmp_path / "earlier" / "1").head == head
+    again = shell.cell(RUN).view
+    assert "reopened from earlier/1" in again.plain()
+    assert "nobody was asked, nothing was paid" in again.plain()
+    assert open_run(tmp_path).head == head
+
+
+def test_new_moves_the_run_whole_and_makes_room(shell: Shell, tmp_path: Path) -> None:
+    shell.cell(f"{RUN};")
+    head = open_run(tmp_path).head
+    view = shell.cell("%pge new").view
+    assert view.next == "%%pge run"
+    assert "%pge open @1" in view.plain()
     assert open_run(tmp_path / "earlier" / "1").head == head
     assert (tmp_path / "earlier" / "1" / "work").is_dir()
+    assert isinstance(shell.cell("%pge new").error, BadInput)
     assert shell.cell("%pge run --practice roman").view.mark == "passed"
     shell.cell("%pge new")
     assert (tmp_path / "earlier" / "2" / "shared_state.md").is_file()
+
+
+def test_new_makes_room_where_the_file_is_damaged(shell: Shell, tmp_path: Path) -> None:
+    shell.cell(f"{RUN};")
+    state = tmp_path / "shared_state.md"
+    state.write_bytes(state.read_bytes().replace(b'"verdict":"fail"', b'"verdict":"pass"', 1))
+    assert "begin again with %pge new" in shell.cell(RUN).text
+    shell.cell("%pge new")
+    assert shell.cell(RUN).view.mark == "passed"
 
 
 def test_a_failed_run_is_a_value_and_with_raise_an_error_after_its_view(shell: Shell) -> None:

@@ -27,14 +27,14 @@ LAYERS = """
     config
     reviews skills
     results
-    contracts decisions
+    contracts decisions moving
     state workspace models prompts
     sections
     prose
-    sandbox verdict bank phases redaction framing disk markdown
+    sandbox verdict bank phases redaction framing disk markdown columns
     run
     records
-    payloads
+    payloads interrupts
     calibration
     errors
 """

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from .. import bank
+from .. import bank, moving
 from ..config import HarnessConfig, identity, limits_in, uses_practice
-from ..errors import BadInput, ModelFailed
+from ..errors import BadInput, ModelFailed, StateBusy
 from ..models import Listen, Model, Stop
 from ..models.choose import ByName
 from ..models.limits import Prices
@@ -30,7 +30,8 @@ BY_ROLE = "models"
 
 
 def open_state(path: Path | str) -> StateFile:
-    """The state file at ``path``, with secrets kept out of what is written."""
+    """The state file at ``path``, with secrets kept out of what is written. A move that was cut off there is ended first."""
+    moving.finish(Path(path).absolute().parent)
     return StateFile(Path(path).absolute(), redact=Redactor().text)
 
 
@@ -42,6 +43,8 @@ def begin(state: StateFile, prompt: str, config: HarnessConfig) -> Run:
     prompt = prompt.strip()
     if not prompt:
         raise BadInput("The prompt is empty.", "Say in 1 to 4 sentences what is to be made.")
+    if moving.unfinished(state.root):
+        raise StateBusy(f"A run is being moved from or to {state.root}.", "Run this again in a moment.")
     run = state.read()
     settings = config.settings()
     name = identity(prompt, settings)
@@ -49,17 +52,23 @@ def begin(state: StateFile, prompt: str, config: HarnessConfig) -> Run:
         if run.task.run != name:
             raise _another(run, prompt, settings)
         return run
-    config.limits.check_models(models_in(settings), Prices.load())
+    practice = check(prompt, settings, config)
     task = Task(
         prompt=prompt,
         run=name,
         settings=settings,
         files=snapshot(config.work, Objects(state.root)),
-        practice=_practice(prompt, settings),
+        practice=practice,
         isolation=ISOLATION,
     )
     state.append(Record(payload=task, by="person"))
     return state.read()
+
+
+def check(prompt: str, settings: Mapping[str, Json], config: HarnessConfig) -> str | None:
+    """Raise what stands in the way of beginning this task; the practice task that it is."""
+    config.limits.check_models(models_in(settings), Prices.load())
+    return _practice(prompt, settings)
 
 
 def models_in(settings: Mapping[str, Json]) -> list[str]:

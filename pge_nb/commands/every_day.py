@@ -15,6 +15,7 @@ from ..harness import PGEHarness
 from ..models import Request
 from ..models.choose import default_model, is_practice
 from ..models.practice import PracticeSettings
+from ..notebook import make_room
 from ..payloads import Json, compact
 from ..records import Choice, Role
 from ..run import Run
@@ -76,11 +77,12 @@ def run(
         **settings,  # type: ignore[arg-type]
     )
     with place.made():
-        harness = PGEHarness(config)
+        room = make_room(place.place, prompt, config)
+        harness = PGEHarness(room.config)
         begun = harness.start(prompt)
     here.turn_to(name, state)
     _amend(harness, begun, limits)
-    return carry_on(here, harness, raise_=raise_)
+    return carry_on(here, harness, raise_=raise_, said=room.says(name))
 
 
 def show(
@@ -137,8 +139,8 @@ def resume(
     return carry_on(here, harness, raise_=raise_)
 
 
-def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False) -> View:
-    """Take the run to its end, to a question or to a limit, telling of it meanwhile."""
+def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, said: str = "") -> View:
+    """Take the run to its end, to a question or to a limit, telling of it meanwhile; ``said`` is told as well."""
     run, progress = harness.state.read(), here.progress()
     before = len(run.sections)
     try:
@@ -150,10 +152,9 @@ def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False) -> View:
     finally:
         progress.close()
     view = views.run_view(run)
-    if len(run.sections) == before:
-        view = replace(
-            view, notes=(*view.notes, "All of this was in the state file: nobody was asked, nothing was paid.")
-        )
+    met = "All of this was in the state file: nobody was asked, nothing was paid."
+    told = filter(None, (said, met if len(run.sections) == before else ""))
+    view = replace(view, notes=(*view.notes, *told))
     if raise_ and run.outcome != "passed":
         raise NotPassed(view, run)
     return view

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import BadInput
+from ..notebook import Place, names
 from ..run import Run
-from ..state import FILE_NAME, StateFile
+from ..state import FILE_NAME
 from .live import Progress, Quiet
 
 NAME = re.compile(r"[^\W\d_][\w-]{0,63}")
@@ -69,16 +70,18 @@ class Here:
                 shutil.rmtree(place)
             raise
 
+    @property
+    def place(self) -> Place:
+        """The place of the task that commands are about, with the runs that made room in it."""
+        return Place(state=self.path, name="" if self.state else self.name)
+
     def names(self) -> list[str]:
         """The tasks that have a place of their own below the notebook's directory."""
-        return sorted(place.parent.name for place in self.directory.glob(f"*/{FILE_NAME}"))
+        return names(self.directory)
 
     def run(self) -> Run | None:
         """The run at the place that commands are about; None where nothing was begun there."""
-        if not self.path.is_file():
-            return None
-        run = StateFile(self.path).read()
-        return run if run.of("task") else None
+        return self.place.run()
 
     def needs_run(self) -> Run:
         """The run; ``BadInput`` names what there is where nothing was begun."""

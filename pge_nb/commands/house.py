@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import shutil
-from pathlib import Path
 from typing import Annotated
 
 from ..display import Code, Table, View, Words
@@ -65,21 +63,12 @@ def new(here: Here, name: Annotated[str, "the task; none: the one that commands 
     """Start over: the old run moves whole to earlier/, nothing is lost."""
     if name:
         here.turn_to(name)
-    here.needs_run()
-    place, state = here.path.parent, StateFile(here.path)
-    with state.running():
-        number = 1 + max((int(one.name) for one in (place / "earlier").glob("[0-9]*") if one.name.isdigit()), default=0)
-        target = place / "earlier" / str(number)
-        target.mkdir(parents=True)
-    for part in belongings(here.path):
-        shutil.move(part, target / part.name)
-    return View(title="Ready for a new task", blocks=(Words(f"The old run is whole in {target}."),), next="%%pge run")
-
-
-def belongings(state: Path) -> list[Path]:
-    """What a run consists of: its state file with what was moved aside of it, its working directory, ``.pge/``."""
-    place = state.parent
-    return [part for part in (*sorted(place.glob(f"{state.name}*")), place / "work", place / ".pge") if part.exists()]
+    place = here.place
+    if not place.state.is_file():
+        here.needs_run()
+    number = place.move_away()
+    said = f"The old run is whole in earlier/{number}: %pge open {place.name}@{number} shows it."
+    return View(title="Ready for a new task", blocks=(Words(said),), next="%%pge run")
 
 
 def verify(here: Here, name: Annotated[str, "the task; none: the one that commands are about"] = "", /) -> View:

@@ -1,0 +1,183 @@
+"""One notebook's tasks: where they stand, which one a prompt means, and where the runs are that made room for others.
+
+An unnamed task stands beside the notebook, a named one in a directory of its own below. A run that made room stands whole in
+``earlier/N`` of its place. N is the lowest number that is free: since at most one run is ever out of ``earlier/``, a run that
+comes back finds its own number again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from . import moving
+from .agents.opening import check
+from .config import HarnessConfig, identity, uses_practice
+from .errors import BadInput, PgeError
+from .run import Run
+from .state import FILE_NAME, StateFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The place of one task: its state file, with ``work/``, ``.pge/`` and ``earlier/`` beside it."""
+
+    state: Path
+    name: str = ""
+
+    @property
+    def root(self) -> Path:
+        """The directory of the state file."""
+        return self.state.parent
+
+    def run(self) -> Run | None:
+        """The run that stands here now; None where nothing was begun. A move that was cut off is ended first."""
+        moving.finish(self.root)
+        return begun(self.state)
+
+    def earlier(self) -> dict[int, Path]:
+        """Number -> state file of the runs that made room, in order."""
+        found = {number: self._kept(number) / self.state.name for number in self._taken()}
+        return {number: state for number, state in found.items() if state.is_file()}
+
+    def at(self, number: int | None) -> Path:
+        """The state file of the run that stands here now (None) or of an earlier one; ``BadInput`` names the nearest."""
+        if number is None:
+            return self.state
+        there = self.earlier()
+        if number not in there:
+            nearest = min(there, key=lambda one: abs(one - number), default=None)
+            move = f"The nearest is {self.name}@{nearest}." if nearest else "No run made room here yet."
+            raise BadInput(f"There is no run {self.name}@{number}.", move)
+        return there[number]
+
+    def move_away(self) -> int:
+        """Move what is here whole to ``earlier/``; the number that it is kept under. ``StateBusy`` where it is running."""
+        moving.finish(self.root)
+        taken = self._taken()
+        number = next(number for number in range(1, len(taken) + 2) if number not in taken)
+        moving.move(self.state, self._kept(number), root=self.root)
+        return number
+
+    def reopen(self, number: int) -> int | None:
+        """Bring an earlier run back; what is here moves away in its turn, and the number that it got is returned."""
+        state = self.at(number)
+        with StateFile(state).running():  # one that is running stays, and so does what would make room for it
+            pass
+        moved = self.move_away() if moving.belongings(self.state) else None
+        moving.move(state, self.root, root=self.root)
+        return moved
+
+    def _kept(self, number: int) -> Path:
+        return self.root / moving.EARLIER / str(number)
+
+    def _taken(self) -> list[int]:
+        kept = (self.root / moving.EARLIER).glob("[1-9]*")
+        return sorted(int(place.name) for place in kept if place.name.isascii() and place.name.isdigit())
+
+
+# Identity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What was done so that a task can be begun or gone on with.
+
+    ``config`` is that of the run. ``moved`` and ``reopened`` are numbers in ``earlier/``; None: nothing was moved.
+    """
+
+    config: HarnessConfig
+    moved: int | None = None
+    reopened: int | None = None
+
+    def says(self, name: str = "") -> str:
+        """One line for the person; empty where nothing was moved."""
+        back = f"This task was met before and is reopened from earlier/{self.reopened}." if self.reopened else ""
+        away = (
+            f"Another task stood here; its run is whole in earlier/{self.moved}: %pge open {name}@{self.moved} shows it."
+            if self.moved
+            else ""
+        )
+        return " ".join(filter(None, (back, away)))
+
+
+def make_room(place: Place, prompt: str, config: HarnessConfig) -> Room:
+    """Make ``place`` ready for the task: the run of its identity stands there afterwards, or none.
+
+    Nothing is moved where the task could not be begun, and nothing is ever paid.
+    """
+    prompt = prompt.strip()
+    run = place.run()
+    if run and (known := _met(run, prompt, config)):
+        return Room(config=known)
+    for number, state in place.earlier().items():
+        if (earlier := _readable(state)) and (known := _met(earlier, prompt, config)):
+            return Room(config=known, moved=place.reopen(number), reopened=number)
+    check(prompt, config.settings(), config)
+    return Room(config=config, moved=place.move_away() if run else None)
+
+
+def _met(run: Run, prompt: str, config: HarnessConfig) -> HarnessConfig | None:
+    """The configuration that means this run; None where it is another task's.
+
+    A model that nobody chose, but the environment, is no part of the task: a notebook that was run with a key shows the same
+    on a machine without one. Only a simulated run is not taken for one by a language model.
+    """
+    models = run.task.settings.get("models")
+    if config.model is None and not config.models and isinstance(models, dict):
+        begun_with = replace(config, models={role: str(name) for role, name in models.items()})
+        if uses_practice(config.settings()) or not uses_practice(run.task.settings):
+            config = begun_with
+    return config if identity(prompt, config.settings()) == run.task.run else None
+
+
+def begun(state: Path) -> Run | None:
+    """The run of a state file; None where there is none, or no task in it."""
+    if not state.is_file():
+        return None
+    run = StateFile(state).read()
+    return run if run.of("task") else None
+
+
+def _readable(state: Path) -> Run | None:
+    try:
+        return begun(state)
+    except PgeError:
+        return None  # damaged: it is shown as such by those who ask for it
+
+
+# All runs of a notebook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """One run in the notebook's directory. ``number`` None: the one that stands at its place. ``run`` None: damaged."""
+
+    name: str
+    number: int | None
+    state: Path
+    run: Run | None
+
+    @property
+    def address(self) -> str:
+        """How it is named: ``NAME``, ``NAME@N``, ``@N``; empty for the unnamed one."""
+        return self.name if self.number is None else f"{self.name}@{self.number}"
+
+
+def names(directory: Path) -> list[str]:
+    """The tasks that have a place of their own below the notebook's directory, or had one."""
+    held = {state.parent.name for state in directory.glob(f"*/{FILE_NAME}")}
+    left = {state.parents[2].name for state in directory.glob(f"*/{moving.EARLIER}/*/{FILE_NAME}")}
+    return sorted(held | left)
+
+
+def runs(directory: Path) -> Iterator[Kept]:
+    """Every run in the notebook's directory: the unnamed task's, then the others' by name; each with its earlier ones."""
+    for name in ("", *names(directory)):
+        place = Place(state=directory / name / FILE_NAME, name=name)
+        moving.finish(place.root)
+        if place.state.is_file():
+            yield Kept(name=name, number=None, state=place.state, run=_readable(place.state))
+        for number, state in place.earlier().items():
+            yield Kept(name=name, number=number, state=state, run=_readable(state))
