@@ -1,6 +1,9 @@
-"""Keep keys and home paths out of everything that is written down.
+"""Keep keys out of everything that is written down, and home paths out of what the harness itself says about places.
 
-Exact values are replaced, never patterns: a text that merely looks like a key stays as it is.
+Exact values are replaced, never patterns: a text that merely looks like a key stays as it is. What agents and checks wrote
+keeps its home paths, since a file or a wanted value may rest on them; so does a prompt, and a setting that names a file. A
+value of the environment that is made of letters and underscores alone reads like a word or a name of code and is left alone,
+although it may be somebody's password.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ SECRET_NAME = re.compile(
 
 
 class Redactor:
-    """Replaces the secret values that were known when it was made, and the home directory's path by ``~``.
+    """Replaces the secret values that were known when it was made; in `sentence` also the home directory's path, by ``~``.
 
     ``environ`` and ``home`` default to those of this process. ``keys`` are further secrets, such as a key that was handed
     over at run time.
@@ -39,13 +42,16 @@ class Redactor:
         self._home = home_pattern(str(Path.home()) if home is None else home)
 
     def text(self, text: str) -> str:
-        """The text without secrets and home paths."""
-        if self._secrets:
-            text = self._secrets.sub(REDACTED, text)
+        """The text without secrets. Paths stay: in a file that an agent wrote they may be what matters."""
+        return self._secrets.sub(REDACTED, text) if self._secrets else text
+
+    def sentence(self, text: str) -> str:
+        """A sentence of our own, without secrets and home paths."""
+        text = self.text(text)
         return self._home.sub("~", text) if self._home else text
 
     def json(self, value: T) -> T:
-        """The same JSON value with every string in it, names of fields too, redacted."""
+        """The same JSON value without secrets in any string of it, names of fields too."""
         return self._json(value)  # type: ignore[return-value]
 
     def _json(self, value: object) -> object:
@@ -65,7 +71,7 @@ class Redactor:
 def secrets_in(environ: Mapping[str, str]) -> Iterator[str]:
     """The secret values of an environment: of telling names, of URLs with credentials, of Anthropic's custom headers."""
     for name, value in environ.items():
-        if SECRET_NAME.search(name.upper()):
+        if SECRET_NAME.search(name.upper()) and not is_word(value):
             yield value
         if "://" in value:
             yield from secrets_in_url(value, whole=name == "ANTHROPIC_BASE_URL")
@@ -73,6 +79,11 @@ def secrets_in(environ: Mapping[str, str]) -> Iterator[str]:
         value = line.partition(":")[2].strip()
         yield value
         yield from value.split()[1:]  # what stands after "Bearer"
+
+
+def is_word(value: str) -> bool:
+    """Whether a value is made of letters and underscores alone, as words and the names of code are, and keys are not."""
+    return value.strip().replace("_", "").isalpha()
 
 
 def secrets_in_url(url: str, *, whole: bool) -> Iterator[str]:

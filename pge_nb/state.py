@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 from .disk import Disk, RealDisk
 from .errors import BadInput, PgeError, StateBusy, StateDamaged
 from .framing import Broken, Frame, Place, Tail, walk
-from .records import Note, Record, Section
+from .records import Interruption, Note, Record, Section
 from .run import Run
 from .sections import NotUnderstood, framed, readable, redacted, round_key, section_of
 
@@ -75,7 +75,8 @@ class Head:
 class StateFile:
     """One state file. Several of them, in several processes, may read and append to the same file.
 
-    ``redact`` is applied to every string of a payload before it is written. ``clock`` gives an aware time.
+    ``redact`` is applied to every string of a payload before it is written; ``redact_own`` instead of it where the harness
+    itself speaks, in interruptions and notes. ``clock`` gives an aware time.
     """
 
     def __init__(
@@ -84,11 +85,13 @@ class StateFile:
         *,
         disk: Disk | None = None,
         redact: Callable[[str], str] = lambda text: text,
+        redact_own: Callable[[str], str] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.path = Path(path)
         self.disk: Disk = RealDisk(self.path) if disk is None else disk
         self.redact = redact
+        self.redact_own = redact_own or redact
         self.clock = clock
         self._run = Run(root=self.root)
         self._place = Place()
@@ -222,7 +225,8 @@ class StateFile:
             key = round_key(record)
             counted[key] += 1
             number = self._rounds[key] + counted[key] if record.round is None else record.round
-            payload = redacted(record.payload, self.redact)
+            own = isinstance(record.payload, Interruption | Note)
+            payload = redacted(record.payload, self.redact_own if own else self.redact)
             frames.append(framed(place, replace(record, payload=payload, round=number), self.clock()))
             place = frames[-1].after
         return frames

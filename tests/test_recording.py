@@ -149,13 +149,28 @@ def test_a_number_that_json_lacks_does_not_lose_a_billed_reply(path):
     assert log.reply(request()).content[0]["input"] == {"x": "nan"}
 
 
-def test_keys_and_home_paths_never_reach_the_file(path):
+def test_keys_never_reach_the_file(path):
     log = recording(path, Scripted(told(f"{KEY} in /home/ada/x")), header={"key": KEY})
     reply = log.reply(request(f"use {KEY}"))
     log.observe(ABOUT, "command", {"run": f"echo {KEY}"}, "tree", lambda: {"out": f"{KEY} /home/ada"})
-    assert reply.text == "[redacted] in ~/x"
+    assert reply.text == "[redacted] in /home/ada/x"
     assert KEY not in path.read_text()
-    assert "/home/ada" not in path.read_text()
+
+
+def test_home_paths_stay_in_requests_replies_and_observations(path):
+    log = recording(path, Scripted(told("open('/home/ada/x')")))
+    asked = request("read /home/ada/x")
+    assert log.reply(asked).text == "open('/home/ada/x')"
+    seen, _ = log.observe(ABOUT, "oracle", {"returns": "/home/ada/x"}, "tree", lambda: {"out": "/home/ada/x"})
+    assert seen == {"out": "/home/ada/x"}
+    assert lines(path)[2]["request"] == asked.sent()
+
+
+def test_home_paths_do_not_stay_in_why_a_call_failed(path):
+    log = recording(path, Scripted(ModelFailed("no file /home/ada/x", "x")))
+    with pytest.raises(ModelFailed):
+        log.reply(request())
+    assert lines(path)[2]["why"] == "no file ~/x"
 
 
 def test_a_citation_says_what_the_settled_line_says(path):

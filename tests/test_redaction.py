@@ -37,8 +37,27 @@ def test_ordinary_values_stay(name):
 
 
 def test_short_values_stay():
-    assert redactor({"API_KEY": "elevenchars"}).text("elevenchars") == "elevenchars"
-    assert redactor({"API_KEY": "twelve_chars"}).text("twelve_chars") == REDACTED
+    assert redactor({"API_KEY": "eleven-char"}).text("eleven-char") == "eleven-char"
+    assert redactor({"API_KEY": "twelve-chars"}).text("twelve-chars") == REDACTED
+
+
+@pytest.mark.parametrize("value", ["sum_of_numbers", "_private_name", "ordinarywords", "größtmögliche_summe"])
+def test_a_value_that_is_a_word_or_a_name_of_code_stays(value):
+    assert redactor({"BUILD_TOKEN": value}).text(f"{value} = a + b") == f"{value} = a + b"
+
+
+@pytest.mark.parametrize(
+    "value", ["sum_of_2_numbers", "correct-horse-battery", "AKIAIOSFODNN7EXAMPLE", "ghp_16C7e42F292c"]
+)
+def test_a_value_with_a_digit_or_a_sign_is_a_secret(value):
+    assert redactor({"BUILD_TOKEN": value}).text(f"{value} = a + b") == f"{REDACTED} = a + b"
+
+
+def test_home_paths_stay_in_what_others_wrote():
+    text = f"open('/home/ada/app/data.csv') {KEY}"
+    clean = f"open('/home/ada/app/data.csv') {REDACTED}"
+    assert redactor(keys=[KEY]).text(text) == clean
+    assert redactor(keys=[KEY]).json({"text": [text]}) == {"text": [clean]}
 
 
 def test_a_key_that_begins_with_another_leaves_no_tail():
@@ -74,11 +93,11 @@ def test_json_is_redacted_to_the_last_string_and_keeps_its_shape():
 
 def test_the_home_directory_becomes_a_tilde_only_as_a_path_of_its_own():
     text = "/home/ada/x '/home/ada' /home/ada. /home/adam/x /mnt/home/ada/x /home/ada.old file:///home/ada/y"
-    assert redactor().text(text) == "~/x '~' ~. /home/adam/x /mnt/home/ada/x /home/ada.old file://~/y"
+    assert redactor().sentence(text) == "~/x '~' ~. /home/adam/x /mnt/home/ada/x /home/ada.old file://~/y"
 
 
 def test_a_home_at_the_root_redacts_nothing():
-    assert Redactor({}, home="/").text("/usr/bin") == "/usr/bin"
+    assert Redactor({}, home="/").sentence("/usr/bin") == "/usr/bin"
 
 
 @given(st.lists(st.text(min_size=12, max_size=20), max_size=4), st.lists(st.text(max_size=8), max_size=6))
@@ -91,5 +110,5 @@ def test_no_secret_survives(secrets, between):
 
 @given(st.text())
 def test_redacting_twice_is_redacting_once(text):
-    once = redactor(keys=[KEY]).text(text + KEY)
-    assert redactor(keys=[KEY]).text(once) == once
+    once = redactor(keys=[KEY]).sentence(text + KEY)
+    assert redactor(keys=[KEY]).sentence(once) == once

@@ -105,6 +105,17 @@ def test_every_string_is_redacted_before_it_is_written(tmp_path: Path) -> None:
     assert section.payload.settings == {"[redacted]": ["[redacted]", {"deep": "x [redacted]"}], "n": 1}
 
 
+def test_only_what_the_harness_says_itself_is_redacted_as_such(tmp_path: Path) -> None:
+    state = StateFile(tmp_path / "shared_state.md", redact_own=lambda text: text.replace("/home/ada", "~"))
+    task = r.Task(prompt="read /home/ada/x", run="0" * 16, settings={})
+    stopped = r.Interruption(reason="/home/ada/x could not be read.")
+    for payload in (task, stopped):
+        state.append(r.Record(payload=payload, by="harness"))
+    first, last = open_run(tmp_path).sections
+    assert first.payload == task
+    assert last.payload == r.Interruption(reason="~/x could not be read.")
+
+
 def test_halves_of_characters_come_back_as_they_are_told(tmp_path: Path) -> None:
     state = StateFile(tmp_path / "shared_state.md")
     (section,) = state.append(note("\ud83d\ude00 \ud83d \ude00"))

@@ -32,7 +32,8 @@ BY_ROLE = "models"
 def open_state(path: Path | str) -> StateFile:
     """The state file at ``path``, with secrets kept out of what is written. A move that was cut off there is ended first."""
     moving.finish(Path(path).absolute().parent)
-    return StateFile(Path(path).absolute(), redact=Redactor().text)
+    redactor = Redactor()
+    return StateFile(Path(path).absolute(), redact=redactor.text, redact_own=redactor.sentence)
 
 
 def begin(state: StateFile, prompt: str, config: HarnessConfig) -> Run:

@@ -104,7 +104,7 @@ class Claude:
             client = self._given or (sdk.Anthropic(api_key=self._key) if self._key else sdk.Anthropic())
         except (sdk.AnthropicError, ValueError) as error:
             raise ModelFailed(
-                f"The settings for Claude cannot be used: {Redactor().text(str(error))}",
+                f"The settings for Claude cannot be used: {Redactor().sentence(str(error))}",
                 "Check the ANTHROPIC_ variables of the environment.",
             ) from None
         if not has_credentials(client):

@@ -58,7 +58,7 @@ def explain(
     if isinstance(error, ErrorEvent):
         return refused(error.kind, 200, words, model=model, place=place)
     if isinstance(error, anthropic.APIStatusError):
-        wait = redact.text(error.response.headers.get("retry-after", ""))[:40]
+        wait = redact.sentence(error.response.headers.get("retry-after", ""))[:40]
         asked = f"{words}; it asks to wait {wait} seconds" if wait else words
         return refused(str(error.type or ""), error.status_code, asked, model=model, place=place)
     if isinstance(error, anthropic.APIConnectionError):
@@ -106,7 +106,7 @@ def is_about_money(kind: str, status: int, words: str) -> bool:
 def said(error: Exception, redact: Redactor) -> str:
     """The service's own words, short and without secrets, to stand after a sentence; empty where it has none."""
     words = getattr(error, "api_message", None) or (body_text(error) if hasattr(error, "body") else "")
-    words = " ".join(redact.text(str(words)).split()).rstrip(".")
+    words = " ".join(redact.sentence(str(words)).split()).rstrip(".")
     return f": {words[:LONGEST_QUOTE]}" if words else ""
 
 

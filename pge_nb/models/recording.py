@@ -79,7 +79,7 @@ class Recording:
             self._append(self._broken(number, request, error))
             raise
         except ModelFailed as error:
-            self._append(Refused(n=number, key=request.key, why=self.redact.text(error.fact), at=now()))
+            self._append(Refused(n=number, key=request.key, why=self.redact.sentence(error.fact), at=now()))
             raise
         return self._settle(number, request, reply)
 
@@ -101,7 +101,7 @@ class Recording:
         return Broken(
             n=number,
             key=request.key,
-            why=self.redact.text(error.fact),
+            why=self.redact.sentence(error.fact),
             usage=error.usage,
             tokens=bound.tokens,
             dollars=bound.dollars,
@@ -109,7 +109,7 @@ class Recording:
         )
 
     def _settle(self, number: int | None, request: Request, reply: Reply) -> Reply:
-        """Log the reply, redacted, before anybody parses it."""
+        """Log the reply, without secrets, before anybody parses it."""
         content = tuple(dict(block) for block in self.redact.json(plain_blocks(reply)))
         billed = reply.dollars if reply.source in NOT_COUNTED else self.prices.cost(request.model, reply.usage)
         reply = replace(reply, content=content, id=request.key, dollars=billed)
