@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .payloads import compact
 from .records import Check, Proposal, Response, StepContract
 from .run import Run
 from .verdict import JUDGE
@@ -40,17 +41,27 @@ def _negotiated(run: Run, step: int) -> StepContract:
 
 
 def _carried(run: Run, step: int, contract: StepContract) -> tuple[Check, ...]:
-    """The checks of earlier steps that share a deliverable with this one and that a review decides, each once."""
-    known = {(check.method, check.says) for check in contract.checks}
+    """The checks of earlier steps whose files this one could break, each once; those for the judge where a file is shared."""
+    known = {_same(check) for check in contract.checks}
     carried: list[Check] = []
     for earlier in run.steps:
         before = run.contract(earlier.number)
         if earlier.number >= step or before is None or run.accepted(earlier.number) is None:
             continue
-        if not set(before.deliverables) & set(contract.deliverables):
+        shared = bool(set(before.deliverables) & set(contract.deliverables))
+        if not shared and not _module_names(before) & _module_names(contract):
             continue
         for check in before.checks:
-            if check.method != JUDGE and (check.method, check.says) not in known:
-                known.add((check.method, check.says))
+            if (shared or check.method != JUDGE) and _same(check) not in known:
+                known.add(_same(check))
                 carried.append(replace(check, id=f"c{len(contract.checks) + len(carried) + 1}"))
     return tuple(carried)
+
+
+def _same(check: Check) -> tuple[str, str, str]:
+    return check.method, check.says, compact(dict(check.args))
+
+
+def _module_names(contract: StepContract) -> set[str]:
+    """What the files are imported by: ``calc/__init__.py`` stands in the way of ``calc.py``."""
+    return {path.split("/", 1)[0].removesuffix(".py") for path in contract.deliverables}

@@ -128,7 +128,7 @@ def _expression(text: str, opening: int) -> tuple[str, int]:
         code = text[opening + 2 : closing].strip()
         try:
             compile(code, "{{...}}", "eval")
-        except (SyntaxError, ValueError):
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
             closing = text.find("}}", closing + 1)
         else:
             return code, closing + 2
@@ -170,13 +170,16 @@ def chosen(words: Sequence[str], here: Here) -> tuple[Command, list[str]]:
     from .commands import COMMANDS
     from .commands.every_day import status
 
-    if not words or words[0] in here.names():
-        return status, list(words)
+    if not words:
+        return status, []
     if words[0] in COMMANDS:
         rest = list(words[1:])
         return (COMMANDS["help"], [words[0]]) if "--help" in rest else (COMMANDS[words[0]], rest)
     if words[0] == "--help":
         return COMMANDS["help"], []
+    # A task may not take a command's word away, whatever directory lies about.
+    if words[0] in here.names():
+        return status, list(words)
     raise UsageError(
         f"There is no %pge {words[0]}.{did_you_mean(words[0], [*COMMANDS, *here.names()])} %pge help lists what there is."
     )

@@ -133,6 +133,14 @@ def _lacking(claim: Claim, evidence: Mapping[str, str]) -> str:
     return ""
 
 
+def undelivered(paths: Iterable[str]) -> tuple[Finding, ...]:
+    """A failed finding for each deliverable that the contract names and the attempt does not hold."""
+    return tuple(
+        Finding(on=f"deliverable {path}", about="check", verdict="fail", why=f"{path} was not delivered", by="harness")
+        for path in paths
+    )
+
+
 def faults(
     checks: Collection[str], criteria: Collection[str], claims: Sequence[Claim], evidence: Mapping[str, str]
 ) -> dict[str, str]:

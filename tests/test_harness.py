@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from messages_stub import MessagesStub, StubReply
-from scripted import MODEL, PROMPT, Request, fenced, findings, first_message, role_of, scripted
+from scripted import CHECKS, MODEL, PROMPT, Request, fenced, findings, first_message, role_of, scripted
 
 from pge_nb import bank
 from pge_nb.agents.evaluator import Evaluator
 from pge_nb.agents.generator import Generator
+from pge_nb.agents.judging import shared_out
 from pge_nb.agents.planner import Planner
 from pge_nb.config import HarnessConfig
 from pge_nb.errors import BadInput, LimitReached, ModelFailed, StateBusy
@@ -407,8 +408,8 @@ def test_a_step_that_goes_on_in_an_earlier_file_may_not_break_it(tmp_path: Path,
     contract, report = result.run.contract(2), result.run.evaluation(2, 1)
     assert contract is not None
     assert report is not None
-    assert [check.says for check in contract.checks][-1] == "add(2, 3) returns 5"
-    assert "1 of the checks come from earlier steps" in contract.origin
+    assert [check.says for check in contract.checks][-2:] == ["add(2, 3) returns 5", "add has a docstring"]
+    assert "2 of the checks come from earlier steps" in contract.origin
     assert [finding.verdict for finding in report.findings if finding.on == "c3"] == ["fail"]
     assert result.outcome == "passed", "the second attempt keeps add"
     assert "def add" in result.output_path.read_text()
@@ -422,3 +423,110 @@ def test_a_copied_placeholder_is_no_file(tmp_path: Path, at_stub: Any) -> None:
         result = PGEHarness(config(tmp_path)).run(PROMPT)
     assert result.outcome == "passed"
     assert "holds the placeholder" in result.run.attempts(1)[1].notes[0]
+
+
+# What a later step, a missing file or a refusal must not get past
+
+
+def test_a_deliverable_that_is_missing_fails_the_attempt(tmp_path: Path, at_stub: Any) -> None:
+    def promising(request: Request) -> Any:
+        step = 1 if "Step 1" in first_message(request) else 2
+        return fenced({"deliverables": ["calc.py", "README.md"], "checks": CHECKS[step]})
+
+    with at_stub(propose=promising):
+        result = PGEHarness(config(tmp_path, max_retries_per_step=0)).run(PROMPT)
+    report = result.run.evaluation(1, 1)
+    assert report is not None
+    assert report.verdict == "fail"
+    assert [f.why for f in report.findings if f.by == "harness"] == ["README.md was not delivered"]
+    assert result.outcome != "passed"
+
+
+def test_a_check_with_the_same_sentence_does_not_take_an_earlier_one_away(tmp_path: Path, at_stub: Any) -> None:
+    def cunning(request: Request) -> Any:
+        if "Step 2" not in first_message(request):
+            return None
+        args = {"call": "calc.twice", "args": [1], "returns": 2}
+        return fenced({"deliverables": ["calc.py"], "checks": [{**CHECKS[1][0], "args": args}]})
+
+    def breaking(request: Request) -> Any:
+        if "Step 2" not in first_message(request):
+            return None
+        return "```python calc.py\ndef add(a, b):\n    return 99\n\n\ndef twice(x):\n    return 2 * x\n```\n"
+
+    with at_stub(propose=cunning, generate=breaking):
+        result = PGEHarness(config(tmp_path, max_retries_per_step=0)).run(PROMPT)
+    assert result.run.state(2) != "accepted"
+    assert "return a + b" in (tmp_path / "work" / "calc.py").read_text() or result.outcome != "passed"
+
+
+def test_a_package_that_stands_in_the_way_of_an_earlier_module_is_checked_by_its_checks(
+    tmp_path: Path, at_stub: Any
+) -> None:
+    def package(request: Request) -> Any:
+        if "Step 2" not in first_message(request):
+            return None
+        return fenced({"deliverables": ["calc/__init__.py"], "checks": [CHECKS[2][0]]})
+
+    def shadowing(request: Request) -> Any:
+        if "Step 2" not in first_message(request):
+            return None
+        return "```python calc/__init__.py\ndef twice(x):\n    return 2 * x\n```\n"
+
+    with at_stub(propose=package, generate=shadowing):
+        result = PGEHarness(config(tmp_path, max_retries_per_step=0)).run(PROMPT)
+    assert result.run.state(1) == "accepted"
+    assert result.run.state(2) != "accepted"
+
+
+def test_a_judged_check_of_a_shared_file_is_judged_again(tmp_path: Path, at_stub: Any) -> None:
+    with at_stub():
+        contract = PGEHarness(config(tmp_path)).run(PROMPT).run.contract(2)
+    assert contract is not None
+    assert "add has a docstring" in [check.says for check in contract.checks]
+
+
+def test_a_file_where_an_earlier_step_has_a_folder_is_refused_and_told(tmp_path: Path, at_stub: Any) -> None:
+    def inside(request: Request) -> Any:
+        if "Step 2" not in first_message(request):
+            return None
+        return fenced({"deliverables": ["calc.py/twice.py"], "checks": [CHECKS[2][1]]})
+
+    def writing(request: Request) -> Any:
+        return "```python calc.py/twice.py\nx = 1\n```\n" if "Step 2" in first_message(request) else None
+
+    with at_stub(propose=inside, generate=writing):
+        result = PGEHarness(config(tmp_path, max_retries_per_step=0)).run(PROMPT)
+    assert "cannot stand beside calc.py" in result.run.attempts(2)[1].refused[0].reason
+    assert result.run.state(2) != "accepted"
+
+
+@pytest.mark.parametrize("role", ["evaluate", "respond"])
+def test_a_refusal_that_carries_json_is_still_a_refusal(role: str, tmp_path: Path, at_stub: Any) -> None:
+    def refusing(request: Request) -> Any:
+        text = fenced({"findings": findings(request)}) if role == "evaluate" else '{"agreed": true}'
+        return StubReply(text, stop_reason="refusal")
+
+    with at_stub(**{role: refusing}):
+        run = PGEHarness(config(tmp_path)).run(PROMPT).run
+    report, contract = run.evaluation(1, 1), run.contract(1)
+    assert contract is not None
+    assert (report is not None and report.verdict == "unmeasured") if role == "evaluate" else not contract.agreed
+
+
+def test_a_quote_that_is_no_text_is_a_fault(tmp_path: Path, at_stub: Any) -> None:
+    def listed(request: Request) -> str:
+        return fenced({"findings": [f | {"quote": ["def subtract"]} for f in findings(request)]})
+
+    with at_stub(evaluate=listed):
+        report = PGEHarness(config(tmp_path)).run(PROMPT).run.evaluation(1, 1)
+    assert report is not None
+    assert report.verdict == "unmeasured"
+
+
+def test_a_long_file_does_not_push_another_out_of_the_judges_sight() -> None:
+    shown = shared_out({"e1": "a" * 500_000, "e2": "def add(): ...", "e3": "b" * 500_000})
+    assert shown["e2"] == "def add(): ..."
+    assert all(len(text) > 50_000 for name, text in shown.items() if name != "e2")
+    assert sum(map(len, shown.values())) < 130_000
+    assert list(shown) == ["e1", "e2", "e3"]

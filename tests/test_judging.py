@@ -18,6 +18,7 @@ from pge_nb.agents.judging import (
     read_claims,
     sent_back,
     shape,
+    shared_out,
 )
 from pge_nb.agents.replies import Unusable
 from pge_nb.models import NONCE
@@ -115,7 +116,8 @@ def test_ordinary_angle_brackets_are_left_alone() -> None:
 
 
 def test_a_long_artifact_is_cut_and_the_cut_is_told() -> None:
-    docket = Docket(checks=CHECKS[:1], criteria=(), evidence=(evidence("e1", ""),), texts={"e1": "x" * 130_000})
+    texts = shared_out({"e1": "x" * 130_000})
+    docket = Docket(checks=CHECKS[:1], criteria=(), evidence=(evidence("e1", ""),), texts=texts)
     assert "[cut: 10000 more characters]" in laid_before(docket, docket.checks, "")
 
 

@@ -84,18 +84,25 @@ def ask(
     reply = equipment.model.reply(request, listen=equipment.listen, stop=equipment.stop)
     calls.append(call_of(request, reply))
     try:
-        return Asked(value=read(reply), reasons=(), calls=tuple(calls), text=reply.text)
+        return Asked(value=_read(reply, read), reasons=(), calls=tuple(calls), text=reply.text)
     except Unusable as error:
         reasons.append(_reason(error, reply))
         again = repair(request, reply, f"{reasons[0]}.\n{error.again}")
     second = equipment.model.reply(again, listen=equipment.listen, stop=equipment.stop)
     calls.append(call_of(again, second))
     try:
-        value: T | None = (repaired or read)(second)
+        value: T | None = _read(second, repaired or read)
     except Unusable as error:
         reasons.append(_reason(error, second))
         value = None
     return Asked(value=value, reasons=tuple(reasons), calls=tuple(calls), text=second.text)
+
+
+def _read(reply: Reply, read: Callable[[Reply], T]) -> T:
+    """What a reply says; a refusal says nothing, whatever text it carries."""
+    if reply.stop_reason == "refusal":
+        raise Unusable("the model refused to reply")
+    return read(reply)
 
 
 def repair(request: Request, reply: Reply, reason: str) -> Request:

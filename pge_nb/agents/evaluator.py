@@ -30,11 +30,11 @@ from ..records import (
 from ..reviews import Outcome
 from ..run import Run
 from ..sandbox import ISOLATION
-from ..verdict import JUDGE, Claim, grade, overall, verdict_of
+from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
 from ..workspace import EvidenceBook, laid, layered
 from .equipment import Agent, ask, effort_of, model_of
 from .generator import base_tree
-from .judging import Docket, difference, faulty, laid_before, merged, read_claims, sent_back
+from .judging import Docket, difference, faulty, laid_before, merged, read_claims, sent_back, shared_out
 from .replies import Unusable, json_alone
 from .terms import Terms, answer_shape, method_lines, read_terms, shown
 
@@ -141,7 +141,7 @@ class Evaluator(Agent):
             checks=undecided,
             criteria=run.plan.criteria if run.plan else (),
             evidence=book.issued,
-            texts=book.texts,
+            texts=shared_out(book.texts),
         )
         return Looked(contract=contract, made=made, claims=tuple(claims), docket=docket)
 
@@ -194,6 +194,7 @@ class Evaluator(Agent):
         judged = self._judge(run, phase, looked) if looked.docket.ids else Judged()
         criteria = looked.docket.criteria
         findings = grade(looked.contract.checks, criteria, (*looked.claims, *judged.claims), looked.docket.texts)
+        findings = (*findings, *undelivered(looked.made.missing))
         report = EvaluationReport(
             rater=rater_id(model_of(run.settings, "evaluator")),
             attempt_hash=looked.made.hash,

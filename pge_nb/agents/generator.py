@@ -26,7 +26,7 @@ from ..records import (
     attempt_hash,
 )
 from ..run import Run
-from ..workspace import MAX_FILE_BYTES, layered, refused
+from ..workspace import MAX_FILE_BYTES, clash, layered, refused
 from .equipment import Agent, Asked, Equipment, ask, effort_of, model_of
 from .replies import Files, Unusable, files_in, json_somewhere
 from .terms import Terms, changeable, method_lines, proposal_shape, read_terms, shown
@@ -210,7 +210,7 @@ class Generator(Agent):
         given = asked.value or Files(files={}, prose=asked.text)
         way = approach(run, step, attempt)
         base = run.attempts(step)[way.base].files if way.base is not None else ()
-        written, refusals = self._written(given, deliverables)
+        written, refusals = self._written(given, deliverables, [file.path for file in base_tree(run, step)])
         files = layered(base, written)
         made = Attempt(
             approach=way.name,
@@ -227,7 +227,9 @@ class Generator(Agent):
         )
         return Record(payload=made, by="generator", step=step, attempt=attempt)
 
-    def _written(self, given: Files, deliverables: tuple[str, ...]) -> tuple[list[FileRef], tuple[Refusal, ...]]:
+    def _written(
+        self, given: Files, deliverables: tuple[str, ...], there: Sequence[str]
+    ) -> tuple[list[FileRef], tuple[Refusal, ...]]:
         written: list[FileRef] = []
         refusals: list[Refusal] = []
         for path, text in given.files.items():
@@ -236,6 +238,8 @@ class Generator(Agent):
                 refusals.append(
                     Refusal(path=path[:200], reason=refused(path) or "it is no deliverable of the contract")
                 )
+            elif other := clash(path, there):
+                refusals.append(Refusal(path=path, reason=f"it cannot stand beside {other}, which is there already"))
             elif len(content) > MAX_FILE_BYTES:
                 refusals.append(Refusal(path=path, reason=f"it is larger than {MAX_FILE_BYTES // 10**6} MB"))
             else:

@@ -24,6 +24,7 @@ SEPARATORS = re.compile(r"[,;\s]+")
 MAX_DIFF_LINES = 20_000
 """Of one file, before and after: comparing takes time that grows with the square."""
 MAX_SAYS = 2_000
+MAX_CITED = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +55,9 @@ def laid_before(docket: Docket, every_check: Sequence[Check], diff: str) -> str:
         parts += ["These were looked at by the harness; their outcomes are evidence below:", *_listed(decided)]
     if docket.criteria:
         parts += ["The criteria that you score:", *(f"- {c.name}: {c.description}" for c in docket.criteria)]
-    budget = EVIDENCE_BUDGET
     for evidence in docket.evidence:
         tag = "artifact" if evidence.method == "artifact" else "evidence"
-        text = neutral(_cut(docket.texts[evidence.id], budget)).rstrip()
-        budget = max(0, budget - len(text))
+        text = neutral(docket.texts[evidence.id]).rstrip()
         on = neutral(evidence.on).replace('"', "'")
         about = f'path="{on}"' if tag == "artifact" else f'of="{on}"'
         parts.append(f'<{tag} id="{evidence.id}" {about} mark="{NONCE}">\n{text}\n</{tag} mark="{NONCE}">')
@@ -84,6 +83,18 @@ def shape(docket: Docket, only: Collection[str] | None = None) -> str:
     wanted = [f'{{"on": {compact(on)}, {cited}, {word}}}' for on, word in decisive if only is None or on in only]
     listed = ",\n".join(wanted)
     return f'Reply with one JSON object of exactly this shape, no text around it:\n{{"findings": [\n{listed}\n]}}'
+
+
+def shared_out(texts: Mapping[str, str]) -> dict[str, str]:
+    """The texts of evidence as the judge is shown them: the long ones cut so that all together keep to the budget.
+
+    Only what was shown can be quoted, so these are also the texts that quotes are looked up in.
+    """
+    left, shown = EVIDENCE_BUDGET, {}
+    for number, (name, text) in enumerate(sorted(texts.items(), key=lambda item: len(item[1]))):
+        shown[name] = _cut(text, left // (len(texts) - number))
+        left -= min(len(text), left // (len(texts) - number))
+    return {name: shown[name] for name in texts}
 
 
 def _listed(checks: Sequence[Check]) -> list[str]:
@@ -150,7 +161,7 @@ def _as_it_stands(quote: str, texts: Collection[str]) -> str:
 
 def _claim(item: Mapping[str, Json], on: str, docket: Docket, *, scored: bool) -> Claim:
     said, quote = item.get("says"), item.get("quote")
-    cited = _cited(item.get("evidence"), docket.texts)
+    cited = tuple(dict.fromkeys(_cited(item.get("evidence"), docket.texts)))[:MAX_CITED]
     texts = [docket.texts[name] for name in cited if name in docket.texts]
     claim = Claim(
         on=on,
@@ -159,6 +170,8 @@ def _claim(item: Mapping[str, Json], on: str, docket: Docket, *, scored: bool) -
         quote=_as_it_stands(quote, texts) if isinstance(quote, str) else "",
         says=said[:MAX_SAYS] if isinstance(said, str) else "",
     )
+    if quote is not None and not isinstance(quote, str):
+        return replace(claim, fault=f"the quote {quote!r:.40} is no text")
     if scored:
         score = usable_score(item.get("score"))
         fault = "" if score is not None else f"the score {item.get('score')!r:.40} is no number from 0 to 10"

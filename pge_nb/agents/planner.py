@@ -131,7 +131,8 @@ def _step(item: Json, number: int, notes: list[str]) -> Step:
         raise Unusable(f"step {number} has no description")
     listed = item.get("depends_on")
     needs: list[int] = []
-    for need in listed if isinstance(listed, list) else []:
+    for given in listed if isinstance(listed, list) else [] if listed is None else [listed]:
+        need = int(given) if isinstance(given, str) and given.strip().isdecimal() and len(given) < 6 else given
         if isinstance(need, int) and not isinstance(need, bool) and 0 < need < number:
             needs.append(need)
         else:
@@ -149,12 +150,16 @@ def _step(item: Json, number: int, notes: list[str]) -> Step:
 def _criteria(value: Json, notes: list[str]) -> tuple[Criterion, ...]:
     found: dict[str, Criterion] = {}
     for item in value if isinstance(value, list) else []:
-        name = _text(item.get("name"))[:MAX_NAME] if isinstance(item, dict) else ""
-        if not isinstance(item, dict) or not name or name.casefold() in {known.casefold() for known in found}:
-            continue
+        name = _text(item.get("name"))[:MAX_NAME].strip() if isinstance(item, dict) else ""
         if CHECK_ID.fullmatch(name):
             # Findings name checks and criteria alike.
             name = f"criterion {name}"
+        if not isinstance(item, dict) or not name:
+            notes.append(f"a criterion without a name was left out: {item!r:.80}")
+            continue
+        if name.casefold() in {known.casefold() for known in found}:
+            notes.append(f"the criterion {name!r:.80} stood twice; the first stands")
+            continue
         weight: Weight = "standard"
         given = item.get("weight", "standard")
         if given in ("high", "standard", "low"):
