@@ -10,13 +10,14 @@ from __future__ import annotations
 import base64
 import html
 import math
-import unicodedata
+import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
 from . import markdown as md
+from .columns import columns_of, padded, wrapped
 from .markdown import visible
 
 if TYPE_CHECKING:
@@ -42,7 +43,15 @@ class Code:
     text: str
 
 
-Cell = str | int | float | Mark | Code | None
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A file beside the notebook: its name, and where it is relative to the notebook."""
+
+    text: str
+    place: str
+
+
+Cell = str | int | float | Mark | Code | Link | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +79,14 @@ class Verbatim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Diff:
+    """The hunks of a unified diff, without its heading; its signs say what its colours say."""
+
+    text: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """A PNG, drawn where it is shown, and in words what it shows: the numbers."""
 
@@ -86,7 +103,7 @@ class Fold:
     see: str = ""
 
 
-Block = Table | Words | Verbatim | Picture | Fold
+Block = Table | Words | Verbatim | Diff | Picture | Fold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +171,7 @@ GROUNDS: Mapping[str, str] = {  # white on each of them has a contrast of 7 to 1
     **dict.fromkeys(("paused", "asking", "running", "working"), "#0b4a7a"),
 }
 PLAIN_GROUND = "#4a4a4a"
+DIFF_GROUNDS: Mapping[str, str] = {"+": GROUNDS["pass"], "-": GROUNDS["fail"]}
 
 
 def number(value: float | None, digits: int = 1) -> str:
@@ -206,6 +224,8 @@ def _html_cell(cell: Cell) -> str:
         return _badge(cell.word)
     if isinstance(cell, Code):
         return _code(cell.text)
+    if isinstance(cell, Link):
+        return f'<a href="{_text(_address(cell))}">{_text(cell.text)}</a>'
     if isinstance(cell, int | float):
         return _text(number(cell))
     if len(cell) <= SHORT:
@@ -215,9 +235,17 @@ def _html_cell(cell: Cell) -> str:
     return f"{head} ...<details><summary>all {len(cell):,} characters</summary>{rest}</details>"
 
 
+def _address(link: Link) -> str:
+    """The place as a relative URL; what could be a scheme or leave this server is quoted away."""
+    return "./" + urllib.parse.quote(link.place, errors="surrogatepass")
+
+
 CELL_STYLE = "text-align:left;vertical-align:top;padding:3px 8px;border-bottom:1px solid #8a8a8a"
 TABLE_STYLE = "border-collapse:collapse;table-layout:auto;margin:2px 0 6px 0"
 CAPTION_STYLE = "caption-side:top;text-align:left;font-weight:bold;padding:2px 0"
+
+
+PRE_STYLE = "white-space:pre-wrap;word-break:normal;max-height:420px;overflow:auto;border:1px solid #8a8a8a;padding:6px"
 
 
 def _html_table(table: Table) -> str:
@@ -242,8 +270,18 @@ def _html_fold(fold: Fold) -> str:
 
 def _html_verbatim(block: Verbatim) -> str:
     label = f"<div><b>{_text(block.label)}</b></div>" if block.label else ""
-    style = "white-space:pre-wrap;word-break:normal;max-height:420px;overflow:auto;border:1px solid #8a8a8a;padding:6px"
-    return f'{label}<pre dir="auto" style="{style}">{_text(block.text)}</pre>'
+    return f'{label}<pre dir="auto" style="{PRE_STYLE}">{_text(block.text)}</pre>'
+
+
+def _html_diff(block: Diff) -> str:
+    label = f"<div><b>{_text(block.label)}</b></div>" if block.label else ""
+    lines = "\n".join(map(_html_diff_line, block.text.removesuffix("\n").split("\n")))
+    return f'{label}<pre style="{PRE_STYLE}">{lines}</pre>'
+
+
+def _html_diff_line(line: str) -> str:
+    ground = DIFF_GROUNDS.get(line[:1], "")
+    return f'<span style="background-color:{ground};color:#ffffff">{_text(line)}</span>' if ground else _text(line)
 
 
 def _html_picture(picture: Picture) -> str:
@@ -262,6 +300,8 @@ def _markdown_cell(cell: Cell) -> str:
         # A code span cannot hold a line end, and a table cell no bar; what has either is plain words instead.
         plain = not set(cell.text) & set("`|\n") and cell.text == visible(cell.text)
         return f"`{cell.text}`" if plain else md.inline(cell.text)
+    if isinstance(cell, Link):
+        return f"[{md.inline(cell.text)}](<{_address(cell)}>)"
     return md.inline(cell, SHORT) if isinstance(cell, str) else md.inline(number(cell))
 
 
@@ -274,8 +314,9 @@ def _markdown_fold(fold: Fold) -> str:
     return "\n\n".join([f"**{md.inline(fold.summary)}**", *(_MARKDOWN[type(block)](block) for block in fold.blocks)])
 
 
-def _markdown_verbatim(block: Verbatim) -> str:
-    return "\n".join([md.inline(block.label), "", *md.fence(block.text)])
+def _markdown_verbatim(block: Verbatim | Diff) -> str:
+    info = "diff" if isinstance(block, Diff) else "text"
+    return "\n".join([md.inline(block.label), "", *md.fence(block.text, info)])
 
 
 # Plain text
@@ -286,6 +327,8 @@ def _plain_cell(cell: Cell) -> str:
         return _signed(cell.word)
     if isinstance(cell, Code):
         return cell.text
+    if isinstance(cell, Link):
+        cell = cell.text
     return _one_line(visible(cell)) if isinstance(cell, str) else number(cell)
 
 
@@ -303,37 +346,11 @@ def _plain_table(table: Table, width: int = 100) -> str:
 def _plain_row(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
     """The lines of a row: as many as its longest cell needs."""
     columns = [wrapped(cell, size) for cell, size in zip(cells, widths, strict=True)]
-    return ["  ".join(map(_padded, parts, widths)).rstrip() for parts in zip_longest(*columns, fillvalue="")]
+    return ["  ".join(map(padded, parts, widths)).rstrip() for parts in zip_longest(*columns, fillvalue="")]
 
 
-def columns_of(text: str) -> int:
-    """How many columns of a terminal a text takes: two for a wide character, none for a combining one."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def wrapped(text: str, size: int, most: int = 5) -> list[str]:
-    """The text in lines of at most ``size`` columns; what does not fit into ``most`` lines is cut, and told."""
-    lines = [""]
-    for word in text.split():
-        if lines[-1] and columns_of(lines[-1]) + 1 + columns_of(word) <= size:
-            lines[-1] += " " + word
-            continue
-        lines += [word] if lines[-1] else []
-        lines[-1] = word
-        while columns_of(lines[-1]) > size:
-            head = _fitting(lines[-1], size)
-            lines[-1:] = [head, lines[-1][len(head) :]]
-    return lines if len(lines) <= most else [*lines[: most - 1], _fitting(lines[most - 1], size - 1) + "…"]
-
-
-def _fitting(text: str, size: int) -> str:
-    while columns_of(text) > size and len(text) > 1:
-        text = text[:-1]
-    return text
-
-
-def _padded(text: str, size: int) -> str:
-    return text + " " * (size - columns_of(text))
+def _plain_verbatim(block: Verbatim | Diff) -> str:
+    return visible(f"{block.label}\n{block.text}".strip("\n"))
 
 
 def _plain_fold(fold: Fold) -> str:
@@ -346,6 +363,7 @@ _HTML: Mapping[type, Callable[..., str]] = {
     Table: _html_table,
     Words: lambda words: f'<div dir="auto">{_text(words.text)}</div>',
     Verbatim: _html_verbatim,
+    Diff: _html_diff,
     Picture: _html_picture,
     Fold: _html_fold,
 }
@@ -353,13 +371,15 @@ _MARKDOWN: Mapping[type, Callable[..., str]] = {
     Table: _markdown_table,
     Words: lambda words: md.inline(words.text),
     Verbatim: _markdown_verbatim,
+    Diff: _markdown_verbatim,
     Picture: lambda picture: f"*Chart:* {md.inline(picture.alt, WHOLE)}",
     Fold: _markdown_fold,
 }
 _PLAIN: Mapping[type, Callable[..., str]] = {
     Table: _plain_table,
     Words: lambda words: visible(words.text),
-    Verbatim: lambda block: visible(f"{block.label}\n{block.text}".strip("\n")),
+    Verbatim: _plain_verbatim,
+    Diff: _plain_verbatim,
     Picture: lambda picture: "Chart: " + visible(picture.alt),
     Fold: _plain_fold,
 }

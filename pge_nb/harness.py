@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -23,6 +23,7 @@ from .records import (
     Amendment,
     Answer,
     Choice,
+    FileRef,
     Interruption,
     Note,
     Receipt,
@@ -33,7 +34,7 @@ from .records import (
 )
 from .results import HarnessResult, result_of, working_directory
 from .run import Run
-from .workspace import layered, place
+from .workspace import Objects, layered, place
 
 AGENTS: dict[Role, type[Planner | Generator | Evaluator]] = {
     "planner": Planner,
@@ -103,7 +104,7 @@ class PGEHarness:
                 reason = error.fact if isinstance(error, PgeError) else "interrupted by a person"
                 self.state.append(Record(payload=Interruption(reason=reason, phase=str(phase)), by="harness"))
                 raise
-            if not run.sections or run.sections[-1].record.kind != "receipt":
+            if run.last is None or run.last.record.kind != "receipt":
                 yield from self._receipt(equipment, run.outcome)
 
     def amend(self, text: str = "", **limits: Json) -> Run:
@@ -134,6 +135,23 @@ class PGEHarness:
         step = asking[0] if step is None else step
         self.state.append(Record(payload=Answer(choice=choice, text=text), by="person", step=step))
         return self.state.read()
+
+    def restore(self, step: int, attempt: int) -> tuple[FileRef, ...]:
+        """Put an attempt's deliverables into the working directory, whichever attempt stands; a note tells it.
+
+        The files of a person's own that had to give way, each kept as an object first.
+        """
+        with self.state.running():
+            run = self.state.read()
+            attempts = run.attempts(run.step(step).number)
+            if attempt not in attempts:
+                raise BadInput(f"There is no attempt {step}.{attempt}.", f"%pge files {step} lists those there are.")
+            objects = Objects(self.state.root)
+            displaced = place(attempts[attempt].files, self._work(run), objects, _known_contents(run))
+            text = f"The files of attempt {step}.{attempt} were put into the working directory by hand."
+            notes = (*_notes_on(displaced), Note(text=text))
+            self.state.append(*(Record(payload=note, by="person", step=step) for note in notes))
+        return displaced
 
     def result(self) -> HarnessResult:
         """What the run has come to so far."""
@@ -185,9 +203,7 @@ class PGEHarness:
         if decision.attempt is not None:
             files = run.attempts(step)[decision.attempt].files
             displaced = place(files, self._work(run), equipment.objects, _known_contents(run))
-            for file in displaced:
-                text = f"{file.path} held something else; that is kept as the object {file.sha256} under .pge/objects/"
-                records.insert(0, Record(payload=Note(text=text), by="harness", step=step))
+            records[:0] = [Record(payload=note, by="harness", step=step) for note in _notes_on(displaced)]
         return tuple(records)
 
     def _make_again(self, equipment: Equipment, run: Run) -> None:
@@ -223,6 +239,11 @@ class PGEHarness:
 
 
 PlannerGeneratorEvaluator = PGEHarness
+
+
+def _notes_on(displaced: Iterable[FileRef]) -> list[Note]:
+    said = "{0.path} held something else; that is kept as the object {0.sha256} under .pge/objects/"
+    return [Note(text=said.format(file)) for file in displaced]
 
 
 def _known_contents(run: Run) -> set[str]:

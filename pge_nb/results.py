@@ -164,6 +164,6 @@ def _output(run: Run, root: Path) -> Path:
 
 def _summary(run: Run, logs: tuple[StepLog, ...]) -> str:
     states = ", ".join(f"step {log.step} {log.state} after {len(log.tried)} attempt(s)" for log in logs)
-    last = run.sections[-1].payload if run.sections else None
+    last = run.last.payload if run.last else None
     why = last.outcome if isinstance(last, Receipt) and last.outcome.startswith("stopped: ") else run.outcome
     return f"{why}; {states}" if states else why

@@ -67,6 +67,11 @@ class Run:
         """Hash of the last section; 64 zeros for an empty file."""
         return self._sections[-1].sha256 if self._sections else "0" * 64
 
+    @property
+    def last(self) -> Section | None:
+        """The last section that is no note: a note decides nothing. None for an empty file."""
+        return next((section for section in reversed(self._sections) if section.record.kind != "note"), None)
+
     def of(
         self, kind: str, step: int | None = None, attempt: int | None = None, purpose: Purpose | None = None
     ) -> list[Section]:
@@ -225,7 +230,7 @@ class Run:
             return "passed" if set(states) == {"accepted"} else "degraded"
         if "asking" in states:
             return "paused"
-        return "stopped" if self._sections[-1].record.kind in {"interruption", "receipt"} else "running"
+        return "stopped" if self.last and self.last.record.kind in {"interruption", "receipt"} else "running"
 
 
 def same(left: Run | Iterable[Record], right: Run | Iterable[Record]) -> bool:

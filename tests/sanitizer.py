@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-TAGS = {"b", "br", "caption", "code", "details", "div", "img", "pre", "span", "summary"}
+TAGS = {"a", "b", "br", "caption", "code", "details", "div", "img", "pre", "span", "summary"}
 TAGS |= {"table", "tbody", "td", "th", "thead", "tr"}
-ATTRIBUTES = {"*": {"dir", "style"}, "img": {"alt", "src", "width"}, "th": {"scope"}}
+ATTRIBUTES = {"*": {"dir", "style"}, "a": {"href"}, "img": {"alt", "src", "width"}, "th": {"scope"}}
 STYLES = {"background-color", "border", "border-bottom", "border-collapse", "border-radius", "caption-side", "color"}
 STYLES |= {
     "font-size",
@@ -42,6 +42,8 @@ class Strict(HTMLParser):
                 self._style(value or "")
             if name == "src" and not (value or "").startswith("data:image/png;base64,"):
                 self.stripped.append(f"src {value}")
+            if name == "href" and not (value or "").startswith("./"):
+                self.stripped.append(f"href {value}")
             if name == "alt":
                 self.alts.append(value or "")
         if tag not in VOID:

@@ -13,6 +13,7 @@ from sanitizer import read
 from test_charts import contrast
 
 from pge_nb import display, views
+from pge_nb.columns import columns_of
 from pge_nb.display import Code, Fold, Mark, Table, Verbatim, View, Words
 from pge_nb.run import Run
 
@@ -167,7 +168,7 @@ def test_the_bundle_is_json_of_three_forms() -> None:
 def test_a_table_fits_a_terminal_and_loses_no_word() -> None:
     table = Table(caption="c", heads=("a", "b", "c"), rows=(("word " * 30, Mark("pass"), "你好 " * 20),))
     lines = View(title="t", blocks=(table,)).plain().split("\n")
-    assert max(display.columns_of(line) for line in lines) <= 100
+    assert max(columns_of(line) for line in lines) <= 100
     assert sum(line.count("word") for line in lines) == 30
     assert sum(line.count("你好") for line in lines) == 20
 

@@ -21,7 +21,13 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "answer": every_day.answer,
         "help": help_,
     },
-    "use it": {"tasks": use_it.tasks},
+    "use it": {
+        "load": use_it.load,
+        "files": use_it.files,
+        "diff": use_it.diff,
+        "restore": use_it.restore,
+        "tasks": use_it.tasks,
+    },
     "house": {"model": house.model, "key": house.key, "new": house.new, "verify": house.verify},
 }
 COMMANDS: Mapping[str, Command] = {name: command for group in GROUPS.values() for name, command in group.items()}

@@ -38,7 +38,7 @@ def next_move(run: Run, what: str = "run") -> str:
 
 def _more(run: Run) -> str:
     """The flag that raises the limit at which a run stopped, to twice of what it was."""
-    last = run.sections[-1].payload
+    last = run.last.payload if run.last else None
     told = last.outcome if isinstance(last, Receipt) else ""
     if "dollars" in told:
         return f" --budget {2 * _limit(run, 'max_dollars', DEFAULT_DOLLARS):g}"
