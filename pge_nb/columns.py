@@ -17,17 +17,25 @@ def wrapped(text: str, size: int, most: int = 5) -> list[str]:
         if lines[-1] and columns_of(lines[-1]) + 1 + columns_of(word) <= size:
             lines[-1] += " " + word
             continue
-        lines += [word] if lines[-1] else []
-        lines[-1] = word
-        while columns_of(lines[-1]) > size:
-            head = _fitting(lines[-1], size)
-            lines[-1:] = [head, lines[-1][len(head) :]]
-    return lines if len(lines) <= most else [*lines[: most - 1], _fitting(lines[most - 1], size - 1) + "…"]
+        if lines[-1]:
+            lines.append("")
+        rest = word
+        while len(lines) <= most and rest:
+            lines[-1] = _fitting(rest, size)
+            rest = rest[len(lines[-1]) :]
+            lines += [""] if rest else []
+        if len(lines) > most:
+            return [*lines[: most - 1], _fitting(lines[most - 1], size - 1) + "…"]
+    return lines
 
 
 def _fitting(text: str, size: int) -> str:
-    while columns_of(text) > size and len(text) > 1:
-        text = text[:-1]
+    """As much of the beginning as fits into ``size`` columns; one character at least."""
+    taken = 0
+    for index, char in enumerate(text):
+        taken += columns_of(char)
+        if taken > size and index:
+            return text[:index]
     return text
 
 

@@ -8,7 +8,7 @@ from typing import get_args
 
 from .agents.equipment import Equipment
 from .agents.evaluator import Evaluator
-from .agents.generator import Generator, outputs
+from .agents.generator import Generator
 from .agents.opening import begin, equip, open_state
 from .agents.planner import Planner
 from .config import LIMITS, HarnessConfig, limits_in
@@ -208,7 +208,7 @@ class PGEHarness:
 
     def _make_again(self, equipment: Equipment, run: Run) -> None:
         """Put back what stands for a step and is gone from the working directory; what is there is left as it is."""
-        standing = layered(*(outputs(run, step.number) for step in run.steps))
+        standing = layered(*(run.outputs(step.number) for step in run.steps))
         if standing:
             work = self._work(run)
             place([file for file in standing if not (work / file.path).exists()], work, equipment.objects, ())

@@ -17,6 +17,7 @@ from .records import (
     Call,
     Decision,
     EvaluationReport,
+    FileRef,
     Payload,
     Plan,
     Proposal,
@@ -184,6 +185,12 @@ class Run:
         decision = self.decision(step)
         return decision.attempt if decision and decision.action in {"accept", "keep", "advance"} else None
 
+    def outputs(self, step: int) -> tuple[FileRef, ...]:
+        """The deliverables that stand for a step; empty while none do."""
+        accepted = self.accepted(step)
+        tried = self.attempts(step).get(accepted) if accepted is not None else None
+        return tried.files if tried is not None else ()
+
     def state(self, step: int) -> StepState:
         """Where a step stands; one that a later plan left out keeps its last decision."""
         return self._own_state(step) or self._state(self.step(step), {})
@@ -213,8 +220,17 @@ class Run:
     # The whole
 
     @property
+    def undelivered(self) -> tuple[str, ...]:
+        """Files that the plan promises and that no step's standing deliverables hold."""
+        promised = self.plan.deliverables if self.plan else ()
+        held = {file.path for step in self.steps for file in self.outputs(step.number)}
+        return tuple(path for path in promised if path not in held)
+
+    @property
     def outcome(self) -> Outcome:
         """How the run ended, or ``running`` (``empty`` for a file without a task).
+
+        ``passed``: every step was accepted, and every file that the plan promises is there.
 
         ``stopped``: by a limit, an interruption, or a step that was given up with nothing depending on it.
         """
@@ -227,7 +243,7 @@ class Run:
                 return "blocked"
             if "failed" in states:
                 return "stopped"
-            return "passed" if set(states) == {"accepted"} else "degraded"
+            return "passed" if set(states) == {"accepted"} and not self.undelivered else "degraded"
         if "asking" in states:
             return "paused"
         return "stopped" if self.last and self.last.record.kind in {"interruption", "receipt"} else "running"

@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from state_samples import CALL, CHECKS, ONE_OF_EACH, note, written
 
+from pge_nb import bank
 from pge_nb import records as r
+from pge_nb.config import HarnessConfig
 from pge_nb.errors import BadInput
+from pge_nb.harness import PGEHarness
 from pge_nb.run import Run, compared, same
 from pge_nb.state import StateFile, open_run
 
@@ -246,3 +251,23 @@ def test_stopping_after_any_section_gives_the_same_file(tmp_path_factory: pytest
         path = written(directory, *ONE_OF_EACH[:stop], INTERRUPTED)
         StateFile(path).append(*ONE_OF_EACH[stop:])
         assert same(open_run(path), whole)
+
+
+def test_a_run_that_lacks_a_file_of_its_plan_has_not_passed(tmp_path: Path) -> None:
+    prompt = bank.practice_task("textkit").prompt
+    whole = PGEHarness(HarnessConfig(model="practice:seed=1", shared_state_path=tmp_path / "shared_state.md")).run(
+        prompt
+    )
+    assert whole.outcome == "passed"
+    plan = whole.run.plan
+    assert plan is not None
+    promising = replace(plan, deliverables=(*plan.deliverables, "manual.md"))
+    sections = [
+        replace(section, record=replace(section.record, payload=promising))
+        if section.record.kind == "plan"
+        else section
+        for section in whole.run.sections
+    ]
+    run = Run(sections)
+    assert run.undelivered == ("manual.md",)
+    assert run.outcome == "degraded"

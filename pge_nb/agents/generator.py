@@ -118,7 +118,7 @@ class Generator(Agent):
         return f"{told}\nThe work is also scored on:\n{criteria}" if criteria else told
 
     def _dependencies(self, run: Run, step: Step) -> str:
-        files = [file for needed in step.depends_on for file in outputs(run, needed)]
+        files = [file for needed in step.depends_on for file in run.outputs(needed)]
         return self._files("Files of the steps that this one builds on", files, FILES_BUDGET)
 
     def _course(self, run: Run, step: int, attempt: int) -> str:
@@ -284,15 +284,9 @@ def approach(run: Run, step: int, attempt: int) -> Way:
     return Way(name="refine", why=why, base=best_attempt(run, step))
 
 
-def outputs(run: Run, step: int) -> tuple[FileRef, ...]:
-    """The deliverables that stand for a step; empty while none do."""
-    accepted = run.accepted(step)
-    return run.attempts(step)[accepted].files if accepted is not None else ()
-
-
 def base_tree(run: Run, step: int) -> tuple[FileRef, ...]:
     """What an attempt starts from: the working directory as the task found it, and the accepted outputs of the steps before."""
-    before = [outputs(run, earlier.number) for earlier in run.steps if earlier.number < step]
+    before = [run.outputs(earlier.number) for earlier in run.steps if earlier.number < step]
     return layered(run.task.files, *before)
 
 

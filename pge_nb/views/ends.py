@@ -71,6 +71,12 @@ def caveats(run: Run) -> Iterator[str]:
         yield "Evidence marked as replayed was met again from the call log, not run here."
     if run.plan:
         yield from run.plan.notes
+    for step in run.steps:
+        contract = run.contract(step.number)
+        if contract is not None and not contract.agreed:
+            yield f"The contract of step {step.number} was {contract.origin}."
+    if ended(run) and run.undelivered:
+        yield f"The plan promises {', '.join(run.undelivered)}, which no step has delivered."
 
 
 def foot(run: Run) -> str:
