@@ -26,7 +26,7 @@ LAYERS = """
     agents
     config
     reviews skills
-    results
+    results estimates
     contracts decisions moving
     state workspace models prompts
     sections

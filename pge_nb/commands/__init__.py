@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..display import View
-from . import every_day, house, use_it
+from . import estimating, every_day, house, use_it
 from .helping import help_
 from .here import Here, notebook_directory
 
@@ -27,6 +27,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "diff": use_it.diff,
         "restore": use_it.restore,
         "tasks": use_it.tasks,
+        "estimate": estimating.estimate,
     },
     "house": {"model": house.model, "key": house.key, "new": house.new, "verify": house.verify},
 }

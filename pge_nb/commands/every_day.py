@@ -20,6 +20,7 @@ from ..payloads import Json, compact
 from ..records import Choice, Role
 from ..run import Run
 from .addresses import Address, address
+from .estimating import ahead
 from .here import Here
 
 What = Literal["run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt"]
@@ -143,6 +144,8 @@ def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, said: str
     """Take the run to its end, to a question or to a limit, telling of it meanwhile; ``said`` is told as well."""
     run, progress = harness.state.read(), here.progress()
     before = len(run.sections)
+    if cost := ahead(run):
+        print(cost)  # noqa: T201 - also where progress is silent, and before anything is paid
     try:
         with contextlib.closing(harness.records()) as sections:  # type: ignore[type-var]
             for section in sections:

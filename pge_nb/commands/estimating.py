@@ -1,0 +1,43 @@
+"""Before paying: what a run may take, told without asking anybody."""
+
+from __future__ import annotations
+
+from ..config import HarnessConfig
+from ..display import Block, Table, View, Words
+from ..estimates import Estimate, costs_money
+from ..estimates import estimate as estimated
+from ..models.limits import Prices
+from ..payloads import Json
+from ..phases import due
+from ..run import Run
+from .here import Here
+
+
+def estimate(here: Here) -> View:
+    """What the run here, or one that is to begin, may still take: calls, tokens, dollars. Nobody is asked for it."""
+    run = here.run()
+    settings = dict(run.settings) if run else HarnessConfig(model=here.model, shared_state_path=here.path).settings()
+    if run and not due(run):
+        blocks: list[Block] = [Words("Nothing is ahead: the run has ended, or waits for an answer.")]
+    elif not costs_money(settings):
+        blocks = [Words("It costs nothing: no live model is asked.")]
+    else:
+        told = estimated(settings, run or Run(), Prices.load())
+        blocks = [Words(str(told)), _table(told)]
+    return View(title="Estimate of what is ahead", blocks=tuple(blocks), next="%pge show cost" if run else "%%pge run")
+
+
+def ahead(run: Run) -> str:
+    """The one line before a run that may cost money; empty where it cannot, or has nothing left to do."""
+    settings: dict[str, Json] = dict(run.settings)
+    return str(estimated(settings, run, Prices.load())) if due(run) and costs_money(settings) else ""
+
+
+def _table(told: Estimate) -> Table:
+    rows = tuple((one.phase, one.least, one.likely, one.most, one.tokens, _dollars(one.dollars)) for one in told.phases)
+    heads = ("Phase", "Calls from", "Likely", "To", "Tokens a call", "Dollars a call")
+    return Table(caption="By phase, estimated", heads=heads, rows=rows)
+
+
+def _dollars(amount: float | None) -> str:
+    return "no price" if amount is None else f"${amount:.4f}"

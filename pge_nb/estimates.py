@@ -1,0 +1,214 @@
+"""What a run may still take, told before it is paid: calls, tokens, dollars. Nobody is asked for it.
+
+The likely figures take two attempts a step and the mean of the run's own calls of the same phase, else of all its calls,
+else `TYPICAL`. The most is what every retry, repair and repeated evaluation would take, and never more than the run's limits
+leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .models.choose import is_practice
+from .models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS, Prices, counted
+from .payloads import Json
+from .phases import GATE_EVALUATIONS, ROLE_OF, PhaseName, negotiation, number
+from .records import Call, Usage
+from .run import Run
+
+LIKELY_STEPS, LIKELY_ATTEMPTS = 3, 2
+ASKED = 2
+"""A reply that cannot be used is asked for once more, so a phase takes at most so many calls."""
+LONGEST_BRIEF = 100_000
+"""Tokens: briefs are cut at so many characters or so."""
+TYPICAL: Mapping[PhaseName, Usage] = {
+    "plan": Usage(input_tokens=1_500, output_tokens=1_500),
+    "propose": Usage(input_tokens=2_500, output_tokens=800),
+    "respond": Usage(input_tokens=2_500, output_tokens=600),
+    "generate": Usage(input_tokens=4_000, output_tokens=3_000),
+    "evaluate": Usage(input_tokens=7_000, output_tokens=1_500),
+}
+DONE = frozenset({"accepted", "kept", "advanced", "failed", "blocked"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """Calls of one phase that are still to come, over all steps, and what one of them likely takes."""
+
+    phase: PhaseName
+    least: int
+    likely: int
+    most: int
+    tokens: int
+    dollars: float | None  # None: the model has no price
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What is ahead of a run. ``most`` is in tokens or, where every model has a price, in dollars; a limit cuts it."""
+
+    phases: tuple[Ahead, ...]
+    basis: str
+    most_tokens: int
+    most_dollars: float | None
+    limited: bool
+
+    @property
+    def calls(self) -> tuple[int, int, int]:
+        """The least, the likely and the most calls."""
+        return sum(p.least for p in self.phases), sum(p.likely for p in self.phases), sum(p.most for p in self.phases)
+
+    @property
+    def tokens(self) -> int:
+        """Likely."""
+        return sum(phase.likely * phase.tokens for phase in self.phases)
+
+    @property
+    def dollars(self) -> float | None:
+        """Likely; None where a model has no price."""
+        amounts = [None if phase.dollars is None else phase.likely * phase.dollars for phase in self.phases]
+        return None if None in amounts else sum(amount for amount in amounts if amount is not None)
+
+    def __str__(self) -> str:
+        least, likely, most = self.calls
+        if self.dollars is None or self.most_dollars is None:
+            amounts = f"likely {self.tokens:,} tokens, at most {self.most_tokens:,} tokens"
+        else:
+            amounts = f"likely ${self.dollars:.2f}, at most ${self.most_dollars:.2f}"
+        limit = " (the run's limit)" if self.limited else ""
+        return f"Estimate, from {self.basis}: {least:,} to {most:,} calls, likely {likely:,}; {amounts}{limit}."
+
+
+def costs_money(settings: Mapping[str, Json]) -> bool:
+    """Whether a run asks a live model: none that is simulated, and no recording."""
+    models = settings.get("models")
+    names = [str(name) for name in models.values()] if isinstance(models, dict) else []
+    return not settings.get("recording") and any(not is_practice(name) for name in names)
+
+
+def estimate(settings: Mapping[str, Json], run: Run, prices: Prices) -> Estimate:
+    """What is ahead of ``run`` (without sections: of a run that is to begin with these settings)."""
+    counts = _counts(settings, run)
+    own = _own_calls(run)
+    phases = tuple(_ahead(phase, counts[phase], settings, own, prices) for phase in TYPICAL)
+    tokens_most = LONGEST_BRIEF + int(number(settings, "max_tokens"))
+    calls = sum(phase.most for phase in phases)
+    tokens_left, dollars_left = _left(settings, run)
+    dearest = [_most(settings, phase.phase, prices) for phase in phases if phase.most]
+    dollars = None if None in dearest else sum(p.most for p in phases) * max((d for d in dearest if d), default=0.0)
+    priced = dollars is not None
+    tokens = calls * tokens_most
+    return Estimate(
+        phases=phases,
+        basis=f"this run's own {counted(sum(map(len, own.values())), 'call')}" if own else "typical calls",
+        most_tokens=int(min(tokens, tokens_left)),
+        most_dollars=min(dollars, dollars_left) if dollars is not None else None,
+        limited=dollars > dollars_left if priced and dollars is not None else tokens > tokens_left,
+    )
+
+
+# How many calls
+
+
+def _counts(settings: Mapping[str, Json], run: Run) -> dict[PhaseName, tuple[int, int, int]]:
+    """Phase -> the least, likely and most calls that are still to come."""
+    found: dict[PhaseName, tuple[int, int, int]] = dict.fromkeys(TYPICAL, (0, 0, 0))
+    if run.plan is None:
+        most = int(number(settings, "max_steps"))
+        each = dict(_step_counts(settings, run, 0))
+        times = (1, min(LIKELY_STEPS, most), most)
+        found = {phase: _times(each.get(phase, (0, 0, 0)), times) for phase in TYPICAL}
+        found["plan"] = (1, 1, ASKED)
+        return found
+    for step in run.steps:
+        if run.state(step.number) not in DONE:
+            for phase, calls in _step_counts(settings, run, step.number):
+                found[phase] = _plus(found[phase], calls)
+    return found
+
+
+def _step_counts(settings: Mapping[str, Json], run: Run, step: int) -> Iterator[tuple[PhaseName, tuple[int, int, int]]]:
+    if run.contract(step) is None:
+        due = negotiation(run, step).name
+        rounds = 0 if due == "settle" else int(number(settings, "max_contract_rounds"))
+        own, others = int(due == "propose"), int(due != "settle")
+        yield "propose", (own, own, max(own, rounds - len(run.of("proposal", step))) * ASKED)
+        yield "respond", (others, others, max(others, rounds - len(run.of("response", step))) * ASKED)
+    allowed = 1 + int(number(settings, "max_retries_per_step"))
+    made, judged = len(run.attempts(step)), len(run.evaluations(step))
+    first = int(made == judged)
+    likely = max(min(LIKELY_ATTEMPTS, allowed), made + first)
+    yield "generate", (first, likely - made, max(first, allowed - made) * ASKED)
+    yield "evaluate", (1, max(1, likely - judged), max(1, allowed - judged) * ASKED * GATE_EVALUATIONS)
+
+
+def _times(calls: tuple[int, int, int], times: tuple[int, int, int]) -> tuple[int, int, int]:
+    return calls[0] * times[0], calls[1] * times[1], calls[2] * times[2]
+
+
+def _plus(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, int, int]:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+
+
+# What a call takes
+
+
+def _own_calls(run: Run) -> dict[str, list[Call]]:
+    """Phase -> the run's own calls of it; the second part of a call's key."""
+    found: dict[str, list[Call]] = {}
+    for call in run.calls:
+        found.setdefault(call.id.split("/")[1], []).append(call)
+    return found
+
+
+def _ahead(
+    phase: PhaseName,
+    calls: tuple[int, int, int],
+    settings: Mapping[str, Json],
+    own: Mapping[str, list[Call]],
+    prices: Prices,
+) -> Ahead:
+    usages = [call.usage for call in own.get(phase) or [call for made in own.values() for call in made]]
+    usage = _mean(usages) if usages else TYPICAL[phase]
+    model = _model(settings, phase)
+    return Ahead(
+        phase=phase,
+        least=calls[0],
+        likely=calls[1],
+        most=calls[2],
+        tokens=usage.total,
+        dollars=prices.cost(model, usage),
+    )
+
+
+def _mean(usages: Sequence[Usage]) -> Usage:
+    n = len(usages)
+    return Usage(
+        input_tokens=sum(usage.input_tokens for usage in usages) // n,
+        output_tokens=sum(usage.output_tokens for usage in usages) // n,
+        cache_read_tokens=sum(usage.cache_read_tokens for usage in usages) // n,
+        cache_write_tokens=sum(usage.cache_write_tokens for usage in usages) // n,
+    )
+
+
+def _model(settings: Mapping[str, Json], phase: PhaseName) -> str:
+    models = settings.get("models")
+    return str(models.get(ROLE_OF[phase], "")) if isinstance(models, dict) else ""
+
+
+def _most(settings: Mapping[str, Json], phase: PhaseName, prices: Prices) -> float | None:
+    price = prices.of(_model(settings, phase))
+    return price.most(LONGEST_BRIEF, int(number(settings, "max_tokens"))) if price else None
+
+
+def _left(settings: Mapping[str, Json], run: Run) -> tuple[float, float]:
+    """Tokens and dollars that the limits still allow."""
+    paid = [call for call in run.calls if call.source != "recording"]
+    tokens, dollars = settings.get("max_tokens_total"), settings.get("max_dollars")
+    tokens_limit = tokens if isinstance(tokens, int | float) else DEFAULT_UNPRICED_TOKENS
+    dollars_limit = dollars if isinstance(dollars, int | float) else DEFAULT_DOLLARS
+    return (
+        max(0.0, tokens_limit - sum(call.usage.total for call in paid)),
+        max(0.0, dollars_limit - sum(call.dollars or 0.0 for call in paid)),
+    )

@@ -1,0 +1,116 @@
+"""What is told of a run's cost before it is paid."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hand_runs import Hand
+from messages_stub import MessagesStub, StubReply
+from notebook_shell import Shell
+from sample_runs import call
+
+from pge_nb import records as r
+from pge_nb.config import HarnessConfig
+from pge_nb.estimates import TYPICAL, costs_money, estimate
+from pge_nb.models.limits import Price, Prices
+from pge_nb.payloads import Json
+from pge_nb.run import Run
+
+MODELS: dict[str, Json] = {"models": dict.fromkeys(("planner", "generator", "evaluator"), "m")}
+SETTINGS = {**HarnessConfig(model="m").settings(), "max_steps": 4, "max_retries_per_step": 2, "max_contract_rounds": 3}
+PRICED = Prices(models={"m": Price(input=1.0, output=2.0, cache_read=0.1, cache_write=1.25)})
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+    monkeypatch.chdir(tmp_path)
+    opened = Shell()
+    yield opened
+    opened.close()
+
+
+def test_before_a_plan_the_calls_go_from_one_step_passed_at_once_to_all_that_may_be() -> None:
+    told = estimate(SETTINGS, Run(), PRICED)
+    # Least: plan; then of one step propose, respond, generate, evaluate. Likely: 3 steps with 2 attempts each.
+    # Most: 4 steps of 3 rounds x 2 agents x 2 + 3 attempts x (2 + 2 x 3), and the plan twice.
+    assert told.calls == (5, 1 + 3 * (2 + 4), 2 + 4 * (12 + 24))
+
+
+def test_a_run_that_has_ended_has_nothing_ahead() -> None:
+    hand = Hand((), **MODELS).tried(8.0).decided("accept", 1)
+    assert estimate(SETTINGS, hand.run, PRICED).calls == (0, 0, 0)
+
+
+def test_what_was_done_is_not_counted_again() -> None:
+    hand = Hand((), **MODELS).propose()
+    assert estimate(SETTINGS, hand.run, PRICED).calls[0] == 3  # respond, generate, evaluate
+    assert estimate(SETTINGS, hand.respond(agreed=True).run, PRICED).calls[0] == 2
+    assert estimate(SETTINGS, hand.contract().attempt(1).run, PRICED).calls == (1, 3, 2 * 2 + 3 * 6)
+
+
+def test_tokens_and_dollars_are_those_of_the_runs_own_calls() -> None:
+    hand = Hand(**MODELS)
+    own = replace(call("planner", 1), id="planner/plan/-/-/-/1/0#0:ab", usage=r.Usage(input_tokens=10, output_tokens=5))
+    hand.add(r.Plan(title="t", scope="s", steps=(r.Step(number=1, description="d"),), calls=(own,)))
+    told = estimate(SETTINGS, hand.run, PRICED)
+    assert told.tokens == 15 * told.calls[1]
+    assert told.dollars == pytest.approx((10 * 1 + 5 * 2) / 1e6 * told.calls[1])
+    assert "from this run's own 1 call:" in str(told)
+    assert "from typical calls" in str(estimate(SETTINGS, Run(), PRICED))
+
+
+def test_at_most_is_never_more_than_the_limit_and_says_so() -> None:
+    told = estimate({**SETTINGS, "max_dollars": 0.5}, Run(), PRICED)
+    assert told.most_dollars == 0.5
+    assert str(told).endswith("at most $0.50 (the run's limit).")
+    small = estimate({**SETTINGS, "max_steps": 1, "max_dollars": 1_000}, Run(), PRICED)
+    assert small.most_dollars is not None
+    assert small.most_dollars < 1_000
+    assert "limit" not in str(small)
+
+
+def test_without_a_price_it_is_told_in_tokens() -> None:
+    told = estimate(SETTINGS, Run(), Prices())
+    assert told.dollars is None
+    assert "$" not in str(told)
+    assert f"likely {told.tokens:,} tokens, at most 2,000,000 tokens (the run's limit)" in str(told)
+
+
+def test_every_phase_of_an_agent_has_a_typical_call() -> None:
+    assert all(usage.total > 0 for usage in TYPICAL.values())
+
+
+def test_practice_and_recordings_cost_nothing() -> None:
+    assert costs_money(SETTINGS)
+    assert not costs_money(HarnessConfig(model="practice:seed=3").settings())
+    assert not costs_money({**SETTINGS, "recording": "recording:a.jsonl"})
+
+
+def test_a_run_of_a_live_model_is_estimated_in_one_line_before_it_asks(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MessagesStub(lambda _: StubReply(status=401, error="authentication_error", message="no")) as stub:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", stub.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+        view = shell.cell("%pge estimate").view
+        assert "Estimate, from typical calls: " in view.plain()
+        assert stub.requests == []
+        text = shell.cell("%%pge run\nWrite a haiku.").text
+    first = text.strip().split("\n")[0]
+    assert re.fullmatch(r"Estimate, from typical calls: 5 to \d+ calls, likely 19; likely .*, at most .*\.", first)
+
+
+def test_a_practice_run_is_not_estimated(shell: Shell) -> None:
+    ran = shell.cell("%pge run --practice stats --seed 2")
+    assert "Estimate" not in ran.text
+    assert "Nothing is ahead" in shell.cell("%pge estimate").view.plain()
+    assert "costs nothing" in _new(shell)
+
+
+def _new(shell: Shell) -> str:
+    shell.cell("%pge new;")
+    return shell.cell("%pge estimate").view.plain()
