@@ -53,6 +53,22 @@ def compact(value: object) -> str:
     return json.dumps(encode(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+def mended(text: str) -> str:
+    """The text with the two halves of a character joined, and U+FFFD for a half alone: it has no UTF-8, so none can be sent."""
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def all_mended(value: Any) -> Any:
+    """The JSON value with every string in it `mended`, names of fields too."""
+    if isinstance(value, str):
+        return mended(value)
+    if isinstance(value, Mapping):
+        return {all_mended(name): all_mended(item) for name, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [all_mended(item) for item in value]
+    return value
+
+
 Reader = Callable[[object, str], object]
 """Takes a parsed JSON value and the name of its place; gives the value of one declared type, or a `Misfit`."""
 

@@ -432,6 +432,12 @@ def test_a_key_handed_over_is_used_and_never_shown(monkeypatch):
     assert KEY not in repr(claude)
 
 
+def test_half_a_character_in_a_text_is_sent_as_a_replacement_character():
+    with asked(["ok"]) as (claude, stub):
+        assert claude.reply(request("half \ud83d, whole \ud83d\ude00", nonce=None)).text == "ok"
+    assert stub.requests[0]["messages"][0]["content"] == "half \ufffd, whole 😀"
+
+
 def test_a_key_that_cannot_be_sent_is_told_without_showing_it(monkeypatch):
     with MessagesStub("ok") as stub:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", stub.url)

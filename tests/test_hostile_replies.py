@@ -183,3 +183,16 @@ def test_one_repair_is_enough_where_the_judge_mends_it(run_cell: Cell) -> None:
     result, _ = run_cell(evaluate=mends)
     assert result.outcome == "passed"
     assert "clarity: no finding was given" in first_report(result).notes[0]
+
+
+def test_half_a_character_in_what_agents_write_stops_nothing(run_cell: Cell) -> None:
+    def proposes(request: Request) -> str:
+        check = {"says": "add is there, half \ud83d an emoji", "method": "judge"}
+        return fenced({"deliverables": ["calc.py"], "checks": [check]})
+
+    def judges(request: Request) -> str:
+        return fenced({"findings": [f | {"says": "half \ud83d"} for f in findings(request)]})
+
+    result, _ = run_cell(propose=proposes, evaluate=judges)
+    assert result.outcome == "passed"
+    assert "half \ufffd" in str(first_report(result).findings)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from state_samples import ONE_OF_EACH, records
 
 from pge_nb import records as r
 from pge_nb.errors import BadInput
-from pge_nb.payloads import Json, Misfit, compact, decode, encode
+from pge_nb.payloads import Json, Misfit, all_mended, compact, decode, encode, mended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,3 +145,19 @@ def test_a_field_of_another_type_never_passes_for_the_declared_one(
     assert isinstance(back, dict)
     assert back[name] == junk or isinstance(junk, int | list | dict)
     assert type(back[name]) is type(junk) or (isinstance(junk, int) and isinstance(back[name], float))
+
+
+@given(
+    st.text(alphabet=st.characters(codec=None, categories=["L", "Cs", "So", "Nd"]) | st.sampled_from("\ud83d\ude00"))
+)
+def test_mended_text_has_utf_8_and_whole_characters_stay(text: str) -> None:
+    clean = mended(text)
+    assert mended(clean.encode().decode()) == clean
+    joined = re.sub("[\ud800-\udbff][\udc00-\udfff]", lambda two: json.loads(json.dumps(two[0])), text)
+    assert clean == re.sub("[\ud800-\udfff]", "\ufffd", joined)
+
+
+def test_every_string_of_a_value_is_mended() -> None:
+    assert all_mended({"a\ud800": ["\ud83d\ude00", 1, None, {"b": "x\ude00"}]}) == {
+        "a\ufffd": ["😀", 1, None, {"b": "x\ufffd"}]
+    }

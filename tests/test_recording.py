@@ -136,10 +136,18 @@ def test_what_is_only_for_the_practice_model_does_not_make_another_call(path):
 
 
 def test_blocks_come_back_in_the_order_and_form_in_which_they_came(path):
-    block = {"type": "tool_use", "id": "t", "name": "f", "input": {"z": 1, "a": [None, 2.5, "ü\ud800"]}}
+    block = {"type": "tool_use", "id": "t", "name": "f", "input": {"z": 1, "a": [None, 2.5, "ü"]}}
     log = recording(path, Scripted(told(content=(block,))))
     first, again = log.reply(request()), log.reply(request())
     assert json.dumps(first.content) == json.dumps(again.content) == json.dumps([block])
+
+
+def test_half_a_character_in_a_reply_is_replaced_before_it_is_kept(path):
+    block = {"type": "tool_use", "id": "t", "name": "f", "input": {"a\udc00": ["half \ud83d", "whole \ud83d\ude00"]}}
+    log = recording(path, Scripted(told(content=({"type": "text", "text": "half \ud83d"}, block))))
+    first, again = log.reply(request()), log.reply(request())
+    assert first.text == again.text == "half \ufffd"
+    assert first.content[1]["input"] == again.content[1]["input"] == {"a\ufffd": ["half \ufffd", "whole 😀"]}
 
 
 def test_a_number_that_json_lacks_does_not_lose_a_billed_reply(path):

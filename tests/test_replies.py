@@ -45,6 +45,12 @@ def tried(text: str, read: Callable[[str], object]) -> str | None:
 # JSON that a verdict rests on
 
 
+@pytest.mark.parametrize("read", [json_alone, json_somewhere])
+def test_an_escape_for_half_a_character_is_read_as_a_replacement_character(read: Callable[[str], object]) -> None:
+    assert read(r'{"a": ["half \ud83d", "whole \ud83d\ude00"]}') == {"a": ["half \ufffd", "whole 😀"]}
+    assert "twice" in reason(r'{"\ud800": 1, "\ud801": 2}', read)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import NoReturn
 
-from ..payloads import Json
+from ..payloads import Json, all_mended, mended
 from .fences import Fence, fences
 
 MAX_REPLY = 4_000_000
@@ -118,7 +118,7 @@ def _object(text: str, *, decoder: json.JSONDecoder | None = None) -> dict[str, 
         raise Unusable("there is text behind the JSON")
     if not isinstance(value, dict):
         raise Unusable("the JSON is not an object")
-    return value
+    return all_mended(value)  # type: ignore[no-any-return]
 
 
 def _pieces(text: str) -> Iterator[tuple[bool, str]]:
@@ -146,7 +146,8 @@ def _depth(text: str) -> int:
 
 def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     value: dict[str, Json] = {}
-    for key, item in pairs:
+    for name, item in pairs:
+        key = mended(name)  # An escape may stand for half a character.
         if key in value:
             raise Unusable(f"the key {key!r:.80} stands twice in one object")
         value[key] = item

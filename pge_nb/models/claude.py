@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelFailed
-from ..payloads import Json, compact
+from ..payloads import Json, all_mended, compact
 from ..redaction import Redactor
 from . import NONCE, CallBroken, CallStopped, Listen, Reply, Request, Stop
 from .failures import ErrorEvent, Lost, explain, no_key, unsendable
@@ -278,8 +278,8 @@ def is_closed(schema: Json) -> bool:
     return all(is_closed(item) for item in schema.values())
 
 
-def body(request: Request, extras: set[str]) -> dict[str, Any]:
-    """The arguments of ``messages.create``, the nonce filled in."""
+def body(request: Request, extras: set[str]) -> Any:
+    """The arguments of ``messages.create``, the nonce filled in. Half a character, which has no UTF-8, is sent as U+FFFD."""
     sent: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.max_tokens,
@@ -293,7 +293,7 @@ def body(request: Request, extras: set[str]) -> dict[str, Any]:
     config: dict[str, Any] = {"effort": request.effort} if "effort" in extras else {}
     if "schema" in extras and request.schema is not None:
         config["format"] = {"type": "json_schema", "schema": constraint(request.schema)}
-    return {**sent, "output_config": config} if config else sent
+    return all_mended({**sent, "output_config": config} if config else sent)
 
 
 def sendable(value: Any) -> Any:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import ModelFailed
-from ..payloads import Json, compact
+from ..payloads import Json, all_mended, compact
 from ..records import Call, Usage
 from ..redaction import Redactor
 from . import About, CallBroken, CallStopped, Listen, Model, Reply, Request, Stop
@@ -246,8 +246,8 @@ def observation_key(about: About, method: str, args: Json, tree_hash: str) -> st
 
 
 def plain_blocks(reply: Reply) -> tuple[dict[str, Json], ...]:
-    """The blocks of a reply as JSON."""
-    return tuple({str(name): plain(item) for name, item in block.items()} for block in reply.content)
+    """The blocks of a reply as JSON, without halves of characters: what is made of them could never be sent again."""
+    return tuple({str(name): all_mended(plain(item)) for name, item in block.items()} for block in reply.content)
 
 
 def now() -> str:
