@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pge_nb.calibration.inputs import FloatArray, code, numbers
-from pge_nb.calibration.sums import Statistic
+from pge_nb.calibration.sums import Statistic, fraction
 from pge_nb.errors import BadInput
 
 
@@ -68,7 +68,7 @@ def nominal_alpha(sums: NDArray[Any]) -> NDArray[Any]:
     """1 - (n - 1) (n - agreeing) / (n^2 - sum n_c^2)."""
     counts = sums[..., 1:]
     n = counts.sum(axis=-1)
-    return np.asarray(1 - (n - 1) * (n - sums[..., 0]) / (n * n - (counts**2).sum(axis=-1)))
+    return np.asarray(1 - fraction((n - 1) * (n - sums[..., 0]), n * n - (counts**2).sum(axis=-1), n * n))
 
 
 def ordinal_table(codes: NDArray[Any], q: int) -> Table:
@@ -87,7 +87,7 @@ def ordinal_table(codes: NDArray[Any], q: int) -> Table:
         distance = (ranks[..., first] - ranks[..., second]) ** 2
         observed = (unequal * distance).sum(axis=-1)
         expected = 2 * (counts[..., first] * counts[..., second] * distance).sum(axis=-1)
-        return np.asarray(1 - (n - 1) * observed / expected)
+        return np.asarray(1 - fraction((n - 1) * observed, expected, n**4))
 
     return Table(codes, q, rows, alpha)
 
@@ -103,4 +103,4 @@ def interval_rows(values: NDArray[Any]) -> FloatArray:
 def interval_alpha(sums: NDArray[Any]) -> NDArray[Any]:
     """1 - (n - 1) observed / (2 (n sum x^2 - (sum x)^2))."""
     within, n, total, squares = (sums[..., k] for k in range(4))
-    return np.asarray(1 - (n - 1) * within / (2 * (n * squares - total * total)))
+    return np.asarray(1 - fraction((n - 1) * within, 2 * (n * squares - total * total), n * squares))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,6 +82,35 @@ def numbers(values: Values, name: str) -> FloatArray:
             f"{name} holds an infinite number.", "Replace it by nan, or by the largest score that is possible."
         )
     return out
+
+
+def is_scalar(value: object) -> bool:
+    """Whether it is one number: an int, a float, a numpy scalar, an ``Estimate``."""
+    return hasattr(value, "__float__") and getattr(value, "ndim", 0) == 0
+
+
+def scalar(value: Any, name: str) -> float:
+    """One number as a float.
+
+    Raises:
+        BadInput: for anything else, and for nan.
+    """
+    number = float(value) if is_scalar(value) else math.nan
+    if math.isnan(number):
+        raise BadInput(f"{name} is {value!r}.", "Give one number.")
+    return number
+
+
+def whole(value: Any, name: str) -> int:
+    """One whole number, 3.0 too.
+
+    Raises:
+        BadInput: for anything else.
+    """
+    number = scalar(value, name)
+    if not number.is_integer():
+        raise BadInput(f"{name} is {value!r}.", "Give a whole number.")
+    return int(number)
 
 
 def ratings_matrix(ratings: Matrix) -> NDArray[Any]:

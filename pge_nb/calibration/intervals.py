@@ -111,7 +111,7 @@ def fisher_jackknife(value: float, without: FloatArray, z: float, low: float = -
 
     units = len(without)
     # Rounding can leave a perfect value a hair inside its range, where the stretch has no slope to speak of.
-    if units < 2 or not low + END < value < 1 - END or np.isnan(without).any():
+    if units < 2 or not low + END < value < 1 - END or not np.isfinite(without).all():
         return None
     with np.errstate(divide="ignore"):
         replicates = stretch(without)

@@ -14,7 +14,7 @@ from pge_nb.calibration.estimate import Estimate
 from pge_nb.calibration.inputs import FloatArray, Interval, Matrix, Rng, Values, design, numbers, ratings_matrix
 from pge_nb.calibration.intervals import Ends
 from pge_nb.calibration.rates import wrap
-from pge_nb.calibration.sums import Statistic, Sums
+from pge_nb.calibration.sums import Statistic, Sums, fraction
 from pge_nb.errors import BadInput
 
 Kind: TypeAlias = Literal["ICC(1,1)", "ICC(A,1)", "ICC(C,1)", "ICC(1,k)", "ICC(A,k)", "ICC(C,k)"]
@@ -95,9 +95,10 @@ def icc_statistic(kind: Kind, k: int) -> Statistic:
         r, c, e, w = mean_squares(sums, k)
         noise = w if model == "1" else e
         shift = (c - e) / sums[..., 0] if model == "A" else 0.0
+        scale = sums[..., 2] / sums[..., 0]
         if size == "k":
-            return np.asarray((r - noise) / (r + shift))
-        return np.asarray((r - noise) / (r + (k - 1) * noise + k * shift))
+            return fraction(r - noise, r + shift, scale)
+        return fraction(r - noise, r + (k - 1) * noise + k * shift, scale)
 
     return statistic
 

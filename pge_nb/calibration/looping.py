@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import SupportsFloat
 
 import numpy as np
 
 from pge_nb.calibration import intervals
 from pge_nb.calibration.curves import scored
-from pge_nb.calibration.inputs import FloatArray, Interval, Rng, Values, warn_few_groups
+from pge_nb.calibration.inputs import FloatArray, Interval, Rng, Values, is_scalar, scalar, warn_few_groups, whole
 from pge_nb.calibration.thresholds import Threshold, described, effective_count
 from pge_nb.errors import BadInput, Uninformative
 
@@ -39,13 +40,13 @@ class Retries:
 
 
 def pass_after_retries(
-    tpr: float,
-    tnr: float,
-    quality: float | Sequence[float],
+    tpr: SupportsFloat,
+    tnr: SupportsFloat,
+    quality: SupportsFloat | Sequence[SupportsFloat],
     retries: int,
     *,
-    rho_good: float,
-    rho_bad: float,
+    rho_good: SupportsFloat,
+    rho_bad: SupportsFloat,
 ) -> Retries:
     """Retry until pass, at most ``retries`` + 1 attempts.
 
@@ -66,14 +67,15 @@ def pass_after_retries(
     Raises:
         BadInput: for probabilities outside 0..1, or a sequence whose length is not retries + 1.
     """
-    chances = chances_of(quality, retries, (float(tpr), float(tnr), rho_good, rho_bad))
+    chances = chances_of(quality, retries)
+    true_pass, true_fail, alike_good, alike_bad = shares_of(tpr=tpr, tnr=tnr, rho_good=rho_good, rho_bad=rho_bad)
     rejected = {(0, 0): 1.0}  # P(so far all rejected, this many good and bad)
     good_in = bad_in = good_rejected = expected = 0.0
     for chance in chances:
         expected += math.fsum(rejected.values())
         nxt: dict[tuple[int, int], float] = {}
         for (good, bad), weight in rejected.items():
-            pass_good, pass_bad = next_pass(float(tpr), rho_good, good), next_pass(1 - float(tnr), rho_bad, bad)
+            pass_good, pass_bad = next_pass(true_pass, alike_good, good), next_pass(1 - true_fail, alike_bad, bad)
             good_in += weight * chance * pass_good
             bad_in += weight * (1 - chance) * pass_bad
             # A good attempt is rejected for the first time.
@@ -92,20 +94,36 @@ def pass_after_retries(
     )
 
 
-def chances_of(quality: float | Sequence[float], retries: int, shares: tuple[float, ...]) -> list[float]:
+def chances_of(quality: SupportsFloat | Sequence[SupportsFloat], retries: int) -> list[float]:
     """P(good) of each attempt.
 
     Raises:
-        BadInput: when it is not one number or one an attempt, or a share lies outside 0..1.
+        BadInput: when it is not one number or one an attempt, or lies outside 0..1.
     """
-    chances = [float(quality)] * (retries + 1) if isinstance(quality, (int, float)) else [float(one) for one in quality]
-    if retries < 0 or len(chances) != retries + 1:
+    attempts = whole(retries, "retries") + 1
+    # An Estimate is one number although it unpacks as three.
+    one_each = [quality] * attempts if is_scalar(quality) or not isinstance(quality, Iterable) else list(quality)
+    if attempts < 1 or len(one_each) != attempts:
         raise BadInput(
-            f"quality has {len(chances)} values for {retries + 1} attempts.", "Give one number, or one an attempt."
+            f"quality has {len(one_each)} values for {attempts} attempts.", "Give one number, or one an attempt."
         )
-    if not all(0 <= one <= 1 for one in (*shares, *chances)):
-        raise BadInput("A probability or correlation lies outside 0 to 1.", "Give numbers between 0 and 1.")
-    return chances
+    return [share_of(one, "quality") for one in one_each]
+
+
+def shares_of(**shares: SupportsFloat) -> tuple[float, ...]:
+    """Named probabilities and correlations as floats."""
+    return tuple(share_of(value, name) for name, value in shares.items())
+
+
+def share_of(value: object, name: str) -> float:
+    """A probability or correlation.
+
+    Raises:
+        BadInput: when it lies outside 0..1.
+    """
+    if not 0 <= (share := scalar(value, name)) <= 1:
+        raise BadInput(f"{name} is {share:g}: outside 0 to 1.", "Give a number between 0 and 1.")
+    return share
 
 
 def next_pass(mean: float, rho: float, rejections: int) -> float:
@@ -122,13 +140,13 @@ def add(table: dict[tuple[int, int], float], key: tuple[int, int], weight: float
 def threshold_after_retries(
     labels: Values,
     scores: Values,
-    quality: float | Sequence[float],
+    quality: SupportsFloat | Sequence[SupportsFloat],
     retries: int,
     max_bad_given_accepted: float,
     *,
     confidence: float = 0.95,
-    rho_good: float = 0.0,
-    rho_bad: float = 0.0,
+    rho_good: SupportsFloat = 0.0,
+    rho_bad: SupportsFloat = 0.0,
     level: float = 0.95,
     groups: Values | None = None,
     item_weights: Values | None = None,
@@ -178,7 +196,9 @@ def threshold_after_retries(
         if after.p_bad_given_accepted <= max_bad_given_accepted and candidate < best:
             best, bound = float(candidate), after.p_bad_given_accepted
     notes = () if best < math.inf else ("no candidate qualifies: label more items, or allow fewer retries",)
-    told = f"after up to {retries} retries, for this quality, rho_good {rho_good:g} and rho_bad {rho_bad:g}"
+    told = (
+        f"after up to {retries} retries, for this quality, rho_good {float(rho_good):g} and rho_bad {float(rho_bad):g}"
+    )
     return described(items, best, bound, (*notes, told, *warn_few_groups(items.plan.count)))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pge_nb.calibration.choose import Cells
 from pge_nb.calibration.inputs import Coded, FloatArray, IntArray
 from pge_nb.calibration.intervals import PRIOR_MASS
-from pge_nb.calibration.sums import Statistic
+from pge_nb.calibration.sums import Statistic, fraction
 from pge_nb.errors import BadInput
 
 Weights: TypeAlias = Literal["linear", "quadratic"] | None
@@ -70,7 +70,8 @@ def kappa_statistic(disagreement: FloatArray) -> Statistic:
     def kappa(sums: NDArray[Any]) -> NDArray[Any]:
         first, second = sums[..., 1 : q + 1], sums[..., q + 1 :]
         expected = ((first @ disagreement) * second).sum(axis=-1)
-        return np.asarray(1 - sums[..., 0] * first.sum(axis=-1) / expected)
+        n = first.sum(axis=-1)
+        return np.asarray(1 - fraction(sums[..., 0] * n, expected, n * n))
 
     return kappa
 
@@ -83,7 +84,7 @@ def ac_statistic(alike: FloatArray) -> Statistic:
     def ac(sums: NDArray[Any]) -> NDArray[Any]:
         shares = sums[..., 3:] / sums[..., 2, None]
         chance = factor * (shares * (1 - shares)).sum(axis=-1)
-        return np.asarray((sums[..., 1] / sums[..., 0] - chance) / (1 - chance))
+        return fraction(sums[..., 1] / sums[..., 0] - chance, 1 - chance, 1.0)
 
     return ac
 
@@ -115,7 +116,7 @@ def fleiss_statistic(alike: FloatArray) -> Statistic:
     def fleiss(sums: NDArray[Any]) -> NDArray[Any]:
         shares = sums[..., 3:] / sums[..., 2, None]
         chance = ((shares @ alike) * shares).sum(axis=-1)
-        return np.asarray((sums[..., 1] / sums[..., 0] - chance) / (1 - chance))
+        return fraction(sums[..., 1] / sums[..., 0] - chance, 1 - chance, 1.0)
 
     return fleiss
 

@@ -191,7 +191,7 @@ def calibration_error(
     plan = items.plan
     if not plan.n:
         return undefined(plan, items.missing, (0.0, 1.0), ())
-    place = bin_of(items.scores, bin_edges(items.scores, bins, adaptive=adaptive))
+    place = bin_of(items.scores, bin_edges(items.scores, bins, adaptive=adaptive, weights=plan.weights))
     gap = np.eye(int(place.max()) + 1)[place] * (items.scores - items.good)[:, None]
     sums = Sums(np.column_stack([np.ones(plan.n), gap]), binned_error, plan)
     value = sums.value()
@@ -220,8 +220,8 @@ def floor_of(items: Scored, place: IntArray) -> float:
     return float(np.abs(gaps).sum(axis=1).mean() / weights.sum())
 
 
-def bin_edges(scores: FloatArray, bins: int, *, adaptive: bool) -> FloatArray:
-    """Edges from 0 to 1, or the quantiles of the scores.
+def bin_edges(scores: FloatArray, bins: int, *, adaptive: bool, weights: FloatArray) -> FloatArray:
+    """Edges from 0 to 1; or the first score of each block of equal weight, and the highest score.
 
     Raises:
         BadInput: for fewer than one bin.
@@ -230,7 +230,11 @@ def bin_edges(scores: FloatArray, bins: int, *, adaptive: bool) -> FloatArray:
         raise BadInput(f"bins is {bins}.", "Give 1 or more.")
     if not adaptive:
         return np.asarray(np.arange(bins + 1) / bins, dtype=np.float64)
-    return np.unique(np.quantile(scores, np.arange(bins + 1) / bins, method="inverted_cdf"))
+    distinct, place = np.unique(scores, return_inverse=True)
+    mass = np.bincount(place, weights=weights)
+    # A score belongs to the block that its middle lies in; the bin [a, b) starts at a block's first score.
+    block = ((np.cumsum(mass) - mass / 2) / mass.sum() * bins).astype(np.int64)
+    return np.append(distinct[np.unique(block, return_index=True)[1]], distinct[-1])
 
 
 def bin_of(scores: FloatArray, edges: FloatArray) -> IntArray:
@@ -279,7 +283,7 @@ def reliability(
     plan, good = items.plan, items.good.astype(np.float64)
     if not plan.n:
         raise Uninformative("No item has a label and a probability.", "Give both.")
-    edges = bin_edges(items.scores, bins, adaptive=adaptive)
+    edges = bin_edges(items.scores, bins, adaptive=adaptive, weights=plan.weights)
     place = bin_of(items.scores, edges)
     points, first = np.unique(items.scores, return_index=True)
     draws = np.random.default_rng(BAND_SEED).random((BAND_DRAWS, plan.n)) < items.scores

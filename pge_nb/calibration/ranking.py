@@ -26,6 +26,7 @@ from pge_nb.calibration.inputs import (
 from pge_nb.calibration.intervals import Ends
 from pge_nb.calibration.rates import wrap
 from pge_nb.calibration.resampling import RESAMPLES, resample_indices
+from pge_nb.calibration.sums import TINY, without_rounding
 from pge_nb.errors import BadInput
 
 Method: TypeAlias = Literal["spearman", "kendall", "somers"]
@@ -127,17 +128,15 @@ def bonett_wright(value: float, n: int, method: Method, z: float) -> Ends:
 
 def ratio(parts: FloatArray, method: Method) -> FloatArray:
     """Co-movement over the root of both spreads; for Somers over the spread of a alone."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if method == "somers":
-            return np.asarray(parts[..., 0] / parts[..., 1])
-        return np.asarray(parts[..., 0] / np.sqrt(parts[..., 1] * parts[..., 2]))
+    spread = parts[..., 1] if method == "somers" else np.sqrt(parts[..., 1] * parts[..., 2])
+    return np.asarray(parts[..., 0] / np.where(spread > 0, spread, np.nan))
 
 
 def without_each(x: FloatArray, y: FloatArray, weights: FloatArray, units: IntArray, method: Method) -> FloatArray:
     """The statistic without each unit in turn."""
     if method != "spearman":
         total, parts = pair_parts(x, y, weights, units)
-        return ratio(total - parts, method)
+        return ratio(without_rounding(total - parts, np.abs(total).max()), method)
     return np.array([spearman_without(x, y, weights, units == unit) for unit in range(int(units.max()) + 1)])
 
 
@@ -177,12 +176,12 @@ def below(values: FloatArray, others: FloatArray, weights: FloatArray) -> FloatA
 
 
 def weighted_spearman(a: FloatArray, b: FloatArray, weights: FloatArray) -> float:
-    """Pearson's correlation of ranks, nan where one does not vary."""
+    """Pearson's correlation of ranks, nan where one does not vary but for rounding."""
     if not len(weights):
         return math.nan
     a, b = a - np.average(a, weights=weights), b - np.average(b, weights=weights)
     spread = math.sqrt(float((weights * a * a).sum()) * float((weights * b * b).sum()))
-    return float((weights * a * b).sum()) / spread if spread > 0 else math.nan
+    return float((weights * a * b).sum()) / spread if spread > TINY * float(weights.sum()) ** 3 else math.nan
 
 
 def midranks(values: FloatArray, weights: FloatArray) -> FloatArray:

@@ -23,7 +23,7 @@ from pge_nb.calibration.inputs import (
     warn_few_groups,
 )
 from pge_nb.calibration.rates import mean, undefined, wrap
-from pge_nb.calibration.sums import Sums
+from pge_nb.calibration.sums import Sums, fraction, without_rounding
 
 
 def paired(truth: Values, scores: Values, **tail: Any) -> tuple[FloatArray, FloatArray, Design, int]:
@@ -109,7 +109,7 @@ def spread_ratio(
 def deviation_ratio(sums: NDArray[Any]) -> NDArray[Any]:
     """Root of the ratio of variances."""
     n, x, xx, y, yy = (sums[..., k] for k in range(5))
-    return np.asarray(np.sqrt((yy - y * y / n) / (xx - x * x / n)))
+    return np.asarray(np.sqrt(fraction(without_rounding(yy - y * y / n, yy), xx - x * x / n, xx)))
 
 
 def ratio_ends(sums: Sums, value: float, x: FloatArray, y: FloatArray) -> tuple[tuple[float, float], str]:
@@ -125,10 +125,12 @@ def ratio_ends(sums: Sums, value: float, x: FloatArray, y: FloatArray) -> tuple[
     if plan.interval == "analytic":
         half = z * math.sqrt(sums.variance()) / value
         return (value * math.exp(-half), value * math.exp(half)), "linearised log"
-    logs = np.log(sums.without_each())
-    units = plan.units
-    half = z * math.sqrt((units - 1) / units * float(((logs - logs.mean()) ** 2).sum()))
+    without, units = sums.without_each(), plan.units
     unit = "item" if plan.count is None else "group"
+    if not (without > 0).all():
+        return (0.0, math.inf), f"undefined: without one {unit} the scores do not vary"
+    logs = np.log(without)
+    half = z * math.sqrt((units - 1) / units * float(((logs - logs.mean()) ** 2).sum()))
     return (value * math.exp(-half), value * math.exp(half)), f"delete-one-{unit} jackknife of the log"
 
 

@@ -21,6 +21,7 @@ Statistic: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 
 CHUNK = 4_000_000  # numbers in a block of resample counts, so that 10,000 items x 2,000 resamples stay in memory
 STEP = 1e-30
+TINY = 1e-12  # a difference that is this small beside its terms is rounding, and not a number to divide by
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,25 @@ class Sums:
     def without_each(self) -> FloatArray:
         """The statistic without each unit in turn."""
         units = self.units()
-        return np.asarray(quietly(self.statistic, units.sum(axis=0) - units), dtype=np.float64)
+        # What a unit held alone is gone with it: 1e-17 of it would be read as a rating.
+        rest = without_rounding(units.sum(axis=0) - units, np.abs(units).sum(axis=0))
+        return np.asarray(quietly(self.statistic, rest), dtype=np.float64)
 
     def resampled(self, indices: IntArray) -> FloatArray:
         """The statistic of each row of ``indices``, which name units (resamples x draws)."""
         units = self.units()
         blocks = [quietly(self.statistic, counts @ units) for counts in counted(indices, len(units))]
         return np.concatenate(blocks) if blocks else np.empty(0)
+
+
+def without_rounding(difference: NDArray[Any], scale: NDArray[Any]) -> NDArray[Any]:
+    """The difference of two numbers of this scale, 0 where it is no more than their rounding."""
+    return np.where(np.abs(difference) > TINY * np.abs(scale), difference, 0.0)
+
+
+def fraction(top: NDArray[Any], bottom: NDArray[Any], scale: NDArray[Any] | float) -> NDArray[Any]:
+    """The quotient; nan where the bottom, a difference of numbers of this scale, is not above their rounding: undefined."""
+    return np.asarray(top / np.where(np.real(bottom) > TINY * np.abs(scale), bottom, np.nan))
 
 
 def quietly(statistic: Statistic, sums: NDArray[Any]) -> NDArray[Any]:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from pge_nb.calibration import intervals
 from pge_nb.calibration.curves import Scored, scored
@@ -121,14 +122,14 @@ def told(best: float, ended: float, size: float, needed: int) -> tuple[str, ...]
 def effective_count(scores: FloatArray, plan: Design) -> float:
     """Independent items that these are worth: n / (1 + (m - 1) icc), m the mean size of an item's group, on Kish's n.
 
-    The correlation is that of the ranks (one-way analysis of variance), so that one size serves all thresholds, those without
-    a single hit too.
+    The correlation is that of the midranks (one-way analysis of variance), so that one size serves all thresholds, those without
+    a single hit too, and the order of tied rows does not count.
     """
     size = plan.kish if plan.n else 0.0
     if plan.groups is None or not plan.n:
         return size
     sizes = np.bincount(plan.groups)
-    correlation = group_correlation(np.argsort(np.argsort(scores)).astype(np.float64), plan)
+    correlation = group_correlation(stats.rankdata(scores), plan)
     return float(size / (1 + ((sizes**2).sum() / plan.n - 1) * correlation))
 
 
