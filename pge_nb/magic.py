@@ -14,6 +14,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
+from . import completing
 from .errors import BadInput, Stopped
 from .interrupts import held_back
 
@@ -276,12 +277,15 @@ def body_is_never_empty(lines: list[str]) -> list[str]:
 def load(shell: InteractiveShell) -> None:
     """Register the magic; again, it changes nothing."""
     if not _registered(shell):
-        shell.register_magics(PgeMagics(shell))
+        magics = PgeMagics(shell)
+        shell.register_magics(magics)
+        completing.register(shell, lambda: magics.here)
         shell.input_transformers_cleanup.append(body_is_never_empty)
 
 
 def unload(shell: InteractiveShell) -> None:
     """Take away all that `load` brought."""
+    completing.unregister(shell)
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("pge", None)
     shell.magics_manager.registry.pop("PgeMagics", None)

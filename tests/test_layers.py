@@ -17,6 +17,7 @@ HOUSE = Path(__file__).parents[1] / "pge_nb"
 LAYERS = """
     __init__ __main__
     magic
+    completing
     commands
     widgets
     studies exports notebook

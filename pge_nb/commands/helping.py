@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Annotated
 
 from ..display import Code, Table, View, Words
@@ -15,7 +16,9 @@ def help_(here: Here, command: Annotated[str, "a subcommand; none: all of them"]
     from . import COMMANDS
 
     if command and command not in COMMANDS:
-        raise BadInput(f"There is no %pge {command}.", "%pge help lists what there is.")
+        near = difflib.get_close_matches(command, COMMANDS, n=1, cutoff=0.5)
+        move = f"Did you mean {near[0]}? " if near else ""
+        raise BadInput(f"There is no %pge {command}.", f"{move}%pge help lists what there is.")
     return _of(command) if command else _all()
 
 
