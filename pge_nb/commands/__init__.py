@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..display import View
-from . import estimating, every_day, house, use_it
+from . import earlier, estimating, every_day, house, use_it
 from .helping import help_
 from .here import Here, notebook_directory
 
@@ -26,6 +26,8 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "files": use_it.files,
         "diff": use_it.diff,
         "restore": use_it.restore,
+        "runs": earlier.runs,
+        "open": earlier.open_,
         "tasks": use_it.tasks,
         "estimate": estimating.estimate,
     },

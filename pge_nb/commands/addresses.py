@@ -1,36 +1,98 @@
-"""Addresses: ``STEP[.ATTEMPT]``."""
+"""Addresses: ``[NAME[@N]:]STEP[.ATTEMPT][/CHECK]``. ``NAME``, ``NAME@N`` and ``@N`` alone are a whole run."""
 
 from __future__ import annotations
 
+import difflib
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from ..errors import BadInput
 from ..run import Run
+from .here import Here
 
-ADDRESS = re.compile(r"(\d{1,6})(?:\.(\d{1,6}))?")
+WHERE = re.compile(r"(\d{1,6})(?:\.(\d{1,6}))?(?:/(.+))?")
+WHOSE = re.compile(r"([^\W\d_][\w-]*)?(?:@(\d{1,6}))?")
+HOW = "Write STEP, STEP.ATTEMPT or STEP.ATTEMPT/CHECK, as in 2.1; NAME@1:2.1 is in an earlier run."
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A step, or one attempt at it. Both None: the whole run."""
+    """A step, one attempt at it, or a check or criterion there. All None: the whole run."""
 
     step: int | None = None
     attempt: int | None = None
+    check: str | None = None
+
+
+def located(text: str, here: Here) -> tuple[Here, Run, Address]:
+    """What ``text`` names: the place, its run, and where in it. An earlier run is only looked at: it stays where it is."""
+    head, colon, where = text.partition(":")
+    if not colon and WHERE.fullmatch(text):
+        head, where = "", text
+    place = run_named(head, here) if head else here
+    run = place.needs_run()
+    return place, run, address(where, run)
+
+
+def run_named(text: str, here: Here) -> Here:
+    """The place of the run ``NAME``, ``NAME@N`` or ``@N``: the unnamed task's, or of the file that was given by --state."""
+    match = WHOSE.fullmatch(text)
+    if not match or not text:
+        raise BadInput(f"{text!r} is no address.", HOW)
+    name, number = match[1], match[2]
+    if name and name not in here.names():
+        raise BadInput(
+            f"There is no task {name} here.", _nearest(name, here.names()) or "%pge runs lists what there is."
+        )
+    other = replace(here) if here.state and not name else here.elsewhere(name or "")
+    if number:
+        other.state = other.place.at(int(number))
+    return other
 
 
 def address(text: str, run: Run) -> Address:
     """The place in ``run`` that ``text`` names; ``BadInput`` names the nearest where it does not exist."""
     if not text:
         return Address()
-    match = ADDRESS.fullmatch(text)
+    match = WHERE.fullmatch(text)
     if not match:
-        raise BadInput(f"{text!r} is no address.", "Write STEP or STEP.ATTEMPT, as in 2 or 2.1.")
-    step = run.step(int(match[1])).number
-    attempt = int(match[2]) if match[2] else None
+        raise BadInput(f"{text!r} is no address.", HOW)
+    step = _step(run, int(match[1]))
+    attempt = _attempt(run, step, int(match[2])) if match[2] else None
+    return Address(step, attempt, _check(run, step, match[3]) if match[3] else None)
+
+
+def _step(run: Run, step: int) -> int:
+    there = [one.number for one in run.steps]
+    if step in there or not there:
+        return run.step(step).number
+    raise BadInput(f"There is no step {step}.", f"The nearest is {_closest(step, there)}.")
+
+
+def _attempt(run: Run, step: int, attempt: int) -> int:
     there = sorted(run.attempts(step))
-    if attempt is not None and attempt not in there:
-        nearest = min(there, key=lambda one: abs(one - attempt), default=None)
-        move = f"The nearest is {step}.{nearest}." if nearest else f"Step {step} was not attempted yet."
-        raise BadInput(f"There is no attempt {step}.{attempt}.", move)
-    return Address(step, attempt)
+    if attempt in there:
+        return attempt
+    move = f"The nearest is {step}.{_closest(attempt, there)}." if there else f"Step {step} was not attempted yet."
+    raise BadInput(f"There is no attempt {step}.{attempt}.", move)
+
+
+def _check(run: Run, step: int, check: str) -> str:
+    contract = run.contract(step)
+    there = [one.id for one in contract.checks] if contract else []
+    there += [criterion.name for criterion in run.plan.criteria] if run.plan else []
+    if check in there:
+        return check
+    move = _nearest(check, there) or f"There are {', '.join(there) or 'none'}."
+    raise BadInput(f"Step {step} has no check or criterion {check}.", move)
+
+
+def _closest(number: int, there: Iterable[int]) -> int:
+    return min(there, key=lambda one: abs(one - number))
+
+
+def _nearest(word: str, there: Iterable[str]) -> str:
+    folded = {one.casefold(): one for one in there}
+    near = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.3)
+    return f"The nearest is {folded[near[0]]}." if near else ""

@@ -19,7 +19,8 @@ from ..notebook import make_room
 from ..payloads import Json, compact
 from ..records import Choice, Role
 from ..run import Run
-from .addresses import Address, address
+from .addresses import Address, located
+from .earlier import of
 from .estimating import ahead
 from .here import Here
 
@@ -90,18 +91,21 @@ def show(
     here: Here,
     what: Annotated[What, "what to look at"] = "run",
     /,
-    *at: Annotated[str, "STEP or STEP.ATTEMPT; for a prompt, planner, generator or evaluator before it"],
+    *at: Annotated[str, "STEP[.ATTEMPT][/CHECK], after NAME@N: for another run; for a prompt, a role before it"],
 ) -> View:
     """Look at a run: its plan, contracts, evaluations, trajectory, decisions, cost, or what an agent was sent."""
-    run = here.needs_run()
     role = at[0] if what == "prompt" and at and at[0] in ROLES else ""
-    place = address(" ".join(at[1:] if role else at), run)
-    if what == "prompt":
-        return prompt(here, run, role, place)
+    text = " ".join(at[1:] if role else at)
+    there, run, place = located(text, here)
+    view = prompt(there, run, role, place) if what == "prompt" else _shown(run, what, place)
+    return view if there is here else of(text.partition(":")[0], view)
+
+
+def _shown(run: Run, what: What, place: Address) -> View:
     if what == "contract":
-        return views.contract_view(run, place.step)
+        return views.contract_view(run, place.step, place.check)
     if what == "evaluations":
-        return views.evaluations_view(run, place.step, place.attempt)
+        return views.evaluations_view(run, place.step, place.attempt, place.check)
     if what == "trajectory":
         return views.trajectory_view(run, place.step)
     if what == "decisions":

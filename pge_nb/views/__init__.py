@@ -42,20 +42,21 @@ def plan_view(run: Run) -> View:
     return _view(run, "plan", list(_plan(run)), frames.plan(run))
 
 
-def contract_view(run: Run, step: int | None = None) -> View:
-    """The contract of one step or of all: deliverables, checks, and how it came to stand."""
+def contract_view(run: Run, step: int | None = None, check: str | None = None) -> View:
+    """The contract of one step or of all: deliverables, checks (or one of them), and how it came to stand."""
     steps = [run.step(step).number] if step is not None else [one.number for one in run.steps]
-    blocks = [block for one in steps for block in _contract(run, one)]
+    blocks = [block for one in steps for block in _contract(run, one, check)]
     frame = frames.checks(run)
     return _view(
         run, "contract", blocks or [Words("No contract was negotiated yet.")], frame[frame["step"].isin(steps)]
     )
 
 
-def evaluations_view(run: Run, step: int | None = None, attempt: int | None = None) -> View:
-    """Findings, a row a check and criterion: of what stands for each step, or of every attempt of one."""
-    blocks = list(findings_tables(run, step, attempt, standing=step is None))
-    return _view(run, "evaluations", blocks, _at(frames.evaluations(run), step, attempt))
+def evaluations_view(run: Run, step: int | None = None, attempt: int | None = None, check: str | None = None) -> View:
+    """Findings, a row a check and criterion (or one of them): of what stands for each step, or of every attempt of one."""
+    blocks = list(findings_tables(run, step, attempt, check, standing=step is None))
+    frame = _at(frames.evaluations(run), step, attempt)
+    return _view(run, "evaluations", blocks, frame if check is None else frame[frame["on"] == check])
 
 
 def trajectory_view(run: Run, step: int | None = None) -> View:
@@ -188,12 +189,12 @@ def _plan(run: Run) -> Iterator[Block]:
     yield Fold(summary="The prompt", blocks=(Verbatim(text=run.task.prompt),))
 
 
-def _contract(run: Run, step: int) -> Iterator[Block]:
+def _contract(run: Run, step: int, only: str | None = None) -> Iterator[Block]:
     contract = run.contract(step)
     if contract is None:
         yield Words(f"Step {step} has no contract yet.")
         return
-    rows = tuple((check.id, check.says, check.method) for check in contract.checks)
+    rows = tuple((check.id, check.says, check.method) for check in contract.checks if only in (None, check.id))
     yield Table(caption=f"Step {step}: {_origin(contract)}", heads=("Check", "Says", "Decided by"), rows=rows)
     yield Words("Deliverables: " + ", ".join(contract.deliverables))
     rounds = tuple(_rounds_of_talk(run, step))

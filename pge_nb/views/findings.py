@@ -10,15 +10,18 @@ from ..run import Run
 
 
 def findings_tables(
-    run: Run, step: int | None = None, attempt: int | None = None, *, standing: bool
+    run: Run, step: int | None = None, attempt: int | None = None, on: str | None = None, *, standing: bool
 ) -> Iterator[Block]:
-    """A table an evaluation; with ``standing``, only of what stands for each step, or was tried last."""
+    """A table an evaluation; with ``standing``, only of what stands for each step, or was tried last.
+
+    ``on`` names one check or criterion; None: all of them.
+    """
     steps = [run.step(step).number] if step is not None else [one.number for one in run.steps]
-    tables = [table for number in steps for table in _tables(run, number, attempt, standing=standing)]
+    tables = [table for number in steps for table in _tables(run, number, attempt, on, standing=standing)]
     yield from tables or [Words("Nothing was evaluated there yet.")]
 
 
-def _tables(run: Run, step: int, attempt: int | None, *, standing: bool) -> Iterator[Block]:
+def _tables(run: Run, step: int, attempt: int | None, on: str | None, *, standing: bool) -> Iterator[Block]:
     chosen = attempt or (run.accepted(step) if standing else None)
     sections = [s for s in run.of("evaluation", step) if chosen is None or s.record.attempt == chosen]
     for section in sections[-1:] if standing else sections:
@@ -28,9 +31,8 @@ def _tables(run: Run, step: int, attempt: int | None, *, standing: bool) -> Iter
             caption = (
                 f"Step {step}, attempt {record.attempt}{again}: {report.verdict}, overall {number(report.overall)}"
             )
-            yield Table(
-                caption=caption, heads=HEADS, rows=tuple(_finding(run, step, report, f) for f in report.findings)
-            )
+            findings = [finding for finding in report.findings if on in (None, finding.on)]
+            yield Table(caption=caption, heads=HEADS, rows=tuple(_finding(run, step, report, f) for f in findings))
             yield from (Words(note) for note in report.notes)
             if not standing:
                 yield from _seen(report)

@@ -1,0 +1,62 @@
+"""All runs of a notebook: which there are, and a look at one without moving it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+from .. import frames, views
+from ..display import Cell, Code, Mark, Table, View
+from ..errors import BadInput
+from ..notebook import Kept
+from ..notebook import runs as runs_in
+from ..run import Run
+from ..views.costs import bill
+from .addresses import run_named
+from .here import Here
+
+
+def runs(here: Here) -> View:
+    """All runs here: those that stand at their place, and the earlier ones that made room for them."""
+    from pandas import DataFrame, array
+
+    found = list(runs_in(here.directory))
+    if not found:
+        raise BadInput(f"No run is in {here.directory}.", "Begin with %%pge run.")
+    heads = ("Run", "Task", "Outcome", "Attempts", "Cost", "Last section")
+    rows = tuple((_line(kept), *_told(kept.run)) for kept in found)
+    named = {"name": [kept.name for kept in found], "number": array([kept.number for kept in found], dtype="Int64")}
+    told = [[cell.word if isinstance(cell, Mark) else cell for cell in row[1:]] for row in rows]
+    columns = dict(zip(("task", "outcome", "attempts", "cost", "when"), zip(*told, strict=True), strict=True))
+    table = Table(caption="Runs", heads=heads, rows=rows)
+    return View(
+        title=f"{len(found)} run{'s' if len(found) > 1 else ''} in {here.directory}",
+        blocks=(table,),
+        next=_line(found[-1]).text,
+        df=DataFrame({**named, **columns}),
+    )
+
+
+def open_(here: Here, run: Annotated[str, "NAME@N or @N, as %pge runs lists them; or NAME"], /) -> View:
+    """Look at any run here. Nothing is moved: commands go on to be about the task that they were about."""
+    return of(run, views.run_view(run_named(run, here).needs_run()))
+
+
+def of(address: str, view: View) -> View:
+    """The view of another run than the one that commands are about: its next action names it as well."""
+    if view.next.startswith("%pge show"):
+        return replace(view, title=f"{address}: {view.title}", next=f"{view.next} {address}")
+    return replace(view, title=f"{address}: {view.title}", next="%pge runs")
+
+
+def _line(kept: Kept) -> Code:
+    return Code(f"%pge open {kept.address}" if kept.number is not None else f"%pge {kept.name}".rstrip())
+
+
+def _told(run: Run | None) -> tuple[Cell, ...]:
+    if run is None:
+        return "its file is damaged, or holds no task", Mark("broken"), None, None, None
+    task = run.plan.title if run.plan else run.task.prompt.split("\n", 1)[0]
+    attempts = sum(len(run.attempts(step.number)) for step in run.steps)
+    when = run.sections[-1].at.replace("T", " ")[:16]
+    return task, Mark(run.outcome), attempts, bill(frames.cost(run)).removeprefix("Cost: "), f"{when} UTC"
