@@ -53,6 +53,26 @@ def compact(value: object) -> str:
     return json.dumps(encode(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+DEEPEST = 200
+"""Levels of nesting that are kept of what came from outside: some more, and to read it again is too much for Python."""
+TOO_DEEP = f"(nested deeper than {DEEPEST} levels)"
+
+
+def is_deep(value: object) -> bool:
+    """Whether a JSON value is nested deeper than is kept."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        held = [
+            item.values() if isinstance(item, Mapping) else item
+            for item in level
+            if isinstance(item, Mapping | list | tuple)
+        ]
+        if not held:
+            return False
+        level = [inner for items in held for inner in items]
+    return True
+
+
 def mended(text: str) -> str:
     """The text with the two halves of a character joined, and U+FFFD for a half alone: it has no UTF-8, so none can be sent."""
     return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

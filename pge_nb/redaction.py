@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
+from .payloads import DEEPEST, TOO_DEEP
+
 REDACTED = "[redacted]"
 SHORTEST = 12
 """Shorter values are left alone: they turn up in ordinary text."""
@@ -54,17 +56,20 @@ class Redactor:
         """The same JSON value without secrets in any string of it, names of fields too."""
         return self._json(value)  # type: ignore[return-value]
 
-    def _json(self, value: object) -> object:
+    def _json(self, value: object, deepest: int = 2 * DEEPEST) -> object:
         if isinstance(value, str):
             return self.text(value)
+        if isinstance(value, Mapping | list | tuple) and not deepest:
+            return TOO_DEEP
         if isinstance(value, Mapping):
             return {
-                self.text(name) if isinstance(name, str) else name: self._json(item) for name, item in value.items()
+                self.text(name) if isinstance(name, str) else name: self._json(item, deepest - 1)
+                for name, item in value.items()
             }
         if isinstance(value, list):
-            return [self._json(item) for item in value]
+            return [self._json(item, deepest - 1) for item in value]
         if isinstance(value, tuple):
-            return tuple(self._json(item) for item in value)
+            return tuple([self._json(item, deepest - 1) for item in value])
         return value
 
 

@@ -15,6 +15,7 @@ from messages_stub import MessagesStub, Script, StubReply
 from pge_nb.errors import ModelFailed
 from pge_nb.models import NONCE, About, CallBroken, CallStopped, Request
 from pge_nb.models.claude import Claude
+from pge_nb.models.gathered import MALFORMED
 from pge_nb.models.recording import Recording
 from pge_nb.records import Usage
 
@@ -111,6 +112,38 @@ def test_a_tool_call_whose_input_is_no_object_keeps_its_text_and_the_usage(text)
 
 def _quoted(text: str) -> str:
     return '"' + text.replace('"', '\\"') + '"'
+
+
+@pytest.mark.parametrize("levels", [201, 900, 3_000, 200_000])
+def test_a_tool_call_whose_input_is_nested_too_deep_keeps_its_text_and_is_settled(levels, tmp_path):
+    text = '{"a":' + "[" * levels + "]" * levels + "}"
+    with asked([_tool_call(text)]) as (claude, stub):
+        log = Recording(tmp_path / "calls.jsonl", claude)
+        first, again = log.reply(request()), log.reply(request())
+    assert first.content == again.content == Recording.replay(tmp_path / "calls.jsonl").reply(request()).content
+    assert (first.content[0]["input"], first.content[0][MALFORMED]) == ({}, text)
+    assert stub.tally.requests == len(log.calls()) == 1
+
+
+def test_a_tool_call_as_deep_as_is_kept_comes_back_as_it_came(tmp_path):
+    text = '{"a":' + "[" * 190 + "]" * 190 + "}"
+    with asked([_tool_call(text)]) as (claude, _):
+        log = Recording(tmp_path / "calls.jsonl", claude)
+        replies = log.reply(request()), log.reply(request())
+    assert [reply.content[0]["input"] for reply in replies] == [json.loads(text)] * 2
+
+
+def _tool_call(text: str) -> StubReply:
+    """A tool call with this text for its input, as the events of a stream."""
+    events = [
+        {"type": "message_start", "message": {"usage": {"input_tokens": 10, "output_tokens": 1}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "w"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": text}},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 50}},
+        {"type": "message_stop"},
+    ]
+    data = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+    return StubReply(raw=data.encode(), headers={"content-type": "text/event-stream"})
 
 
 def test_what_we_add_to_a_malformed_tool_call_is_not_sent_back():

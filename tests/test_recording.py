@@ -150,6 +150,18 @@ def test_half_a_character_in_a_reply_is_replaced_before_it_is_kept(path):
     assert first.content[1]["input"] == again.content[1]["input"] == {"a\ufffd": ["half \ufffd", "whole 😀"]}
 
 
+@pytest.mark.parametrize("levels", [900, 100_000])
+def test_a_reply_nested_too_deep_does_not_lose_a_billed_call(path, levels):
+    deep: object = "x"
+    for _ in range(levels):
+        deep = [deep]
+    log = recording(path, Scripted(told(content=({"type": "tool_use", "id": "t", "name": "f", "input": deep},))))
+    first, again = log.reply(request()), log.reply(request())
+    assert first.content == again.content
+    assert "nested deeper than 200" in json.dumps(first.content)
+    assert REDACT.json(deep) != deep
+
+
 def test_a_number_that_json_lacks_does_not_lose_a_billed_reply(path):
     block = {"type": "tool_use", "id": "t", "name": "f", "input": {"x": float("nan")}}
     log = recording(path, Scripted(told(content=(block,))))

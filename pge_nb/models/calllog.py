@@ -20,7 +20,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from ..errors import BadInput, StateDamaged
-from ..payloads import Json, Misfit, decode, encode
+from ..payloads import DEEPEST, TOO_DEEP, Json, Misfit, decode, encode
 from ..records import Role, Source, Usage
 
 FORMAT = "pge-calls/1"
@@ -239,25 +239,28 @@ def parsed(data: bytes) -> Line:
 
 def line_bytes(line: Line) -> bytes:
     """The line as it stands in the file."""
-    fields = {field.name: plain(getattr(line, field.name)) for field in dataclasses.fields(line)}
+    # A request holds replies some levels down, which must stand here as they were handed on.
+    fields = {field.name: plain(getattr(line, field.name), 2 * DEEPEST) for field in dataclasses.fields(line)}
     text = json.dumps({"line": KIND_OF[type(line)], **fields}, ensure_ascii=False, separators=(",", ":"))
     # A lone surrogate has no UTF-8; as an escape it is lossless, and legal JSON.
     return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n"
 
 
-def plain(value: object) -> Json:
+def plain(value: object, deepest: int = DEEPEST) -> Json:
     """The value as JSON, names in the order in which they came.
 
-    Whatever it is: numbers that JSON lacks become text, since what was billed must be logged.
+    Whatever it is: numbers that JSON lacks, and what is nested too deep, become text, since what was billed must be logged.
     """
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping | tuple | list) and not deepest:
+        return TOO_DEEP
     if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
+        return {str(name): plain(item, deepest - 1) for name, item in value.items()}
     if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
+        return [plain(item, deepest - 1) for item in value]
     return encode(value) if dataclasses.is_dataclass(value) else str(value)
 
 

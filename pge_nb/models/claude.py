@@ -152,7 +152,7 @@ class Claude:
                         yield told(event.data)
             except httpx2.TimeoutException:
                 raise Lost("stopped in the middle of its answer") from None
-            except (httpx2.HTTPError, httpx2.StreamError, ValueError):
+            except (httpx2.HTTPError, httpx2.StreamError, ValueError, RecursionError):
                 raise Lost("gave no readable answer") from None
 
     def _opened(self, client: anthropic.Anthropic, request: Request) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from ..payloads import Json
+from ..payloads import TOO_DEEP, Json, is_deep
 from ..records import Usage
 
 MALFORMED = "malformed_input"
-"""Holds the text of a tool call's input that is no JSON object (cut, or badly written); ``input`` is then empty."""
+"""Holds the text of a tool call's input that is no JSON object (cut, badly written, nested too deep); ``input`` is then empty."""
 
 USAGE_NAMES = {
     "input_tokens": "input_tokens",
@@ -68,7 +68,7 @@ class Gathered:
     @property
     def content(self) -> tuple[dict[str, Json], ...]:
         """The blocks, with the inputs of tool calls parsed."""
-        return tuple({**block, **self._input(index)} for index, block in sorted(self._blocks.items()))
+        return tuple({**shallow(block), **self._input(index)} for index, block in sorted(self._blocks.items()))
 
     def usage(self) -> Usage | None:
         """The tokens that were told; None where nothing was."""
@@ -107,9 +107,9 @@ class Gathered:
             return {}
         try:
             parsed = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             parsed = None
-        return {"input": parsed} if isinstance(parsed, dict) else {"input": {}, MALFORMED: text}
+        return {"input": parsed} if isinstance(parsed, dict) and not is_deep(parsed) else {"input": {}, MALFORMED: text}
 
     def _take_reason(self, reason: Json) -> None:
         if isinstance(reason, str):
@@ -126,6 +126,11 @@ class Gathered:
 def fields(value: Json) -> Mapping[str, Json]:
     """The value where it is an object, else an empty one: servers send what they like."""
     return value if isinstance(value, dict) else {}
+
+
+def shallow(block: Mapping[str, Json]) -> dict[str, Json]:
+    """The block, but for what is nested too deep to be worked with."""
+    return {name: TOO_DEEP if is_deep(value) else value for name, value in block.items()}
 
 
 def number(value: Json) -> int:
