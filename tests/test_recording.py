@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -13,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pge_nb.errors import BadInput, LimitReached, ModelFailed, StateDamaged
+from pge_nb.errors import BadInput, LimitReached, ModelFailed, PgeError, StateDamaged
 from pge_nb.models import About, CallBroken, CallStopped, Reply, Request, text_reply
 from pge_nb.models.calllog import KINDS
 from pge_nb.models.limits import Limits, Prices
@@ -328,6 +331,41 @@ def test_a_file_of_another_format_is_not_read_as_this_one(path):
     path.write_text('{"line":"opening","format":"pge-calls/9","header":{}}\n')
     with pytest.raises(BadInput, match="pge-calls/9"):
         recording(path, Scripted(told()))
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_call_whose_reply_may_find_no_room_is_not_made(path):
+    whole = two_calls(path)
+    model = Scripted(told())
+    with files_of_at_most(len(whole) + 3_000), pytest.raises(PgeError, match="could not be extended"):
+        recording(path, model).reply(request("three"))
+    assert (model.asked, path.read_bytes()) == ([], whole)
+    recording(path, model).reply(request("three"))
+    assert len(recording(path, model).calls()) == 3
+
+
+def test_a_reply_that_found_no_room_is_not_asked_for_again(path):
+    two_calls(path)
+    model = Scripted(told("long " * 20_000))
+    with files_of_at_most(path.stat().st_size + 9_000):
+        for _ in range(2):
+            with pytest.raises(PgeError, match="could not be extended"):
+                recording(path, model).reply(request("three"))
+            assert [line["line"] for line in lines(path)][-2:] == ["settled", "reserved"]
+    log = recording(path, model)
+    reply = log.reply(request("three"))
+    assert (reply.text, reply.source, len(model.asked)) == ("long " * 20_000, "live", 1)
+    assert (len(log.calls()), log.unfinished()) == (3, ())
+    assert log.torn == ()
 
 
 def test_threads_never_interleave_lines_and_lose_none(path):

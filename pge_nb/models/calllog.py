@@ -7,19 +7,20 @@ refused or broken), told apart by ``n``; and observations. `docs/call-log.md` ha
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import math
 import os
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
 
-from ..errors import BadInput, StateDamaged
+from ..errors import BadInput, PgeError, StateDamaged
 from ..payloads import DEEPEST, TOO_DEEP, Json, Misfit, decode, encode
 from ..records import Role, Source, Usage
 
@@ -156,22 +157,54 @@ class CallLog:
     def append(self, line: Line) -> Span:
         """Add a line and see it on disk. `new_lines` does not give it."""
         data = line_bytes(line)
-        with self.exclusive():
-            self._unseen += self._read_on()
-            self._move_torn_aside()
+        with self._at_the_end() as descriptor:
             span = Span(self._end, len(data) - 1)
-            is_new = not self.path.exists()
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
-                write_whole(descriptor, data)
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            if is_new:
-                sync_directory(self.path.parent)
+            write_whole(descriptor, data)
+            os.fsync(descriptor)
             self._end += len(data)
             self._count += 1
             return span
+
+    def make_sure_of(self, room: int) -> None:
+        """``PgeError`` where the disk, or a limit on the size of files, has no room for so many bytes more.
+
+        The room is taken and given back: what is written later may still find the disk full, filled by others meanwhile.
+        A crash in between leaves zeros, a torn tail like any other.
+        """
+        if not hasattr(os, "posix_fallocate"):
+            return
+        with self._at_the_end() as descriptor:
+            try:
+                os.posix_fallocate(descriptor, self._end, room)
+            except OSError as error:
+                if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+                    raise
+            os.ftruncate(descriptor, self._end)
+
+    @contextmanager
+    def _at_the_end(self) -> Iterator[int]:
+        """The file, open to be added to at its last whole line; cut back to that line where the system then refuses."""
+        with self.exclusive():
+            self._unseen += self._read_on()
+            try:
+                self._move_torn_aside()
+                is_new = not self.path.exists()
+                descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+                try:
+                    yield descriptor
+                except OSError:
+                    with suppress(OSError):  # What is left then is a torn tail.
+                        os.ftruncate(descriptor, self._end)
+                    raise
+                finally:
+                    os.close(descriptor)
+                if is_new:
+                    sync_directory(self.path.parent)
+            except OSError as error:
+                raise PgeError(
+                    f"{self.path} could not be extended: {error.strerror or error}.",
+                    "Free some space (or raise the limit on file sizes), then %pge resume: no reply that was kept is paid again.",
+                ) from error
 
     def at(self, span: Span) -> Line:
         """The line at a place, read again."""

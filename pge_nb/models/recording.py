@@ -24,6 +24,14 @@ from .ledger import NOT_COUNTED, Ledger, Unfinished, from_log
 from .limits import Bound, Limits, Prices, Spent
 from .replay import Replay
 
+BYTES_A_TOKEN = 16
+"""More than the tokens of a reply have on average, written as JSON."""
+LINES = 4_096
+"""Bytes for what stands in the lines of a call beside the request and the reply."""
+
+UNWRITTEN: dict[tuple[Path, str], Settled] = {}
+"""Replies that came and could not be written, by file and key: as long as the process lives they are not asked for again."""
+
 
 class Recording:
     """Wraps a model so that each call is reserved, settled and kept in the file at ``path``, and made only once.
@@ -68,6 +76,9 @@ class Recording:
         with self._lock:
             if request.key in self._ledger.settled:
                 return from_log(self._settled(request.key))
+            if (line := UNWRITTEN.get(self._place(request.key))) is not None:
+                self._keep(line)
+                return replace(from_log(line), source=line.source)
         if stop is not None and stop():
             raise CallStopped("The run was stopped before the next call.", "%pge resume goes on from here.")
         if isinstance(self.model, Replay):
@@ -88,6 +99,8 @@ class Recording:
         with self._lock, self._log.exclusive():
             self._read_on()
             self.limits.check(self._ledger.spent, bound)
+            # A reply that is paid must find room.
+            self._log.make_sure_of(request.input_bytes + BYTES_A_TOKEN * request.max_tokens + LINES)
             number = self._ledger.last + 1
             self._append(
                 Reserved(
@@ -115,7 +128,7 @@ class Recording:
         reply = replace(reply, content=content, id=request.key, dollars=billed)
         with self._lock, self._log.exclusive():
             self._read_on()
-            self._append(
+            self._keep(
                 Settled(
                     n=self._ledger.last + 1 if number is None else number,
                     key=request.key,
@@ -133,6 +146,15 @@ class Recording:
                 )
             )
         return reply
+
+    def _keep(self, line: Settled) -> None:
+        """Write the line of a reply; one that cannot be written is kept in memory, and written when it is asked for again."""
+        UNWRITTEN[self._place(line.key)] = line
+        self._append(line)
+        del UNWRITTEN[self._place(line.key)]
+
+    def _place(self, key: str) -> tuple[Path, str]:
+        return self._log.path.absolute(), key
 
     def _settled(self, key: str) -> Settled:
         line = self._log.at(self._ledger.settled[key])
