@@ -79,6 +79,14 @@ CHEATS = {
         "    except OSError: pass\n"
         "def add(a, b):\n    return None\n"
     ),
+    "writes right answers to every descriptor": (
+        "import os\n"
+        "for fd in range(1100):\n"
+        "    try: os.write(fd, b'[0, {\"returns\": 3}]\\n[1, {\"returns\": 12}]\\n"
+        "[\"\", 0, {\"returns\": 3}]\\n[null, 1, {\"returns\": 12}]\\n')\n"
+        "    except OSError: pass\n"
+        "def add(a, b):\n    return None\n"
+    ),
     "returns NaN": "def add(a, b):\n    return float('nan')\n",
     "returns what JSON lacks": "def add(a, b):\n    return {a, b}\n",
     "returns a true that equals one": "def add(a, b):\n    return True\n",
@@ -115,6 +123,22 @@ def test_a_cheat_does_not_meet_the_check(cheat: str, objects: Objects) -> None:
     assert "one that did not: add(" in outcome.saw
     assert len(outcome.saw) < 2_000
     assert time.monotonic() - started < SECONDS
+
+
+def test_two_answers_to_one_input_that_differ_are_none(objects: Objects) -> None:
+    source = (
+        "import json, os, sys\n"
+        "def add(a, b):\n"
+        "    frame = sys._getframe()\n"
+        "    while 'token' not in frame.f_locals: frame = frame.f_back\n"
+        "    for n, wanted in ((0, 3), (1, 12)):\n"
+        "        line = json.dumps([frame.f_locals['token'], n, {'returns': wanted}])\n"
+        "        os.write(frame.f_locals['answers'].fileno(), line.encode() + b'\\n')\n"
+        "    return None\n"
+    )
+    outcome = add(objects, source)
+    assert outcome.met is False
+    assert "add(1, 2) gave two answers that differ, so none counts; wanted 3" in outcome.saw
 
 
 @pytest.mark.parametrize("source", ["while True: pass\n", "def add(a, b):\n    while True: pass\n"])

@@ -1,12 +1,15 @@
 """`oracle`: inputs are sent to a function of the artifact, in a child process; the values that come out are compared here.
 
-The child is told the inputs and never the wanted values, so nothing that it runs can know what would pass.
+The child is told the inputs and never the wanted values, so nothing that it runs can know what would pass. Each answer must
+carry a token that the child was given: what else the artifact writes is none. Without isolation code that hunts for the token
+in the child's memory can still find it.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,8 +27,13 @@ from . import Outcome, args_of, misfit
 from .sentences import said_call
 
 CHILD = Path(__file__).with_name("oracle_child.py")
-OPEN_CASES = "strong for the inputs shown: they stand in the contract, so an artifact can be fitted to them"
-NOT_HIDDEN = "strong, but not hidden: without isolation the artifact could look the cases up"
+OPEN_CASES = (
+    "strong for the inputs shown: they stand in the contract, so an artifact can be fitted to them, "
+    "or without isolation forge the answers"
+)
+NOT_HIDDEN = "strong, but not hidden: without isolation the artifact could look the cases up, or forge the answers"
+TWO_ANSWERS: dict[str, Json] = {"two": "answers that differ"}
+"""Stands for the answers to an input where not all are the same: at most one of them is the child's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,16 +139,17 @@ def _otherwise(sentence: str, oracle: Oracle) -> str | None:
 def _ask(oracle: Oracle, tree: Tree, seconds: float) -> tuple[Ran, dict[int, dict[str, Json]]]:
     """Send the inputs, take the answers: case index -> {"returns": value} or {"raises": name, "says": text}."""
     inputs = [{"args": encode(case.args), "kwargs": encode(case.kwargs)} for case in oracle.cases]
-    asked = json.dumps({"call": oracle.call, "inputs": inputs, "root": str(tree.root)})
+    token = secrets.token_hex(16)
+    asked = json.dumps({"call": oracle.call, "inputs": inputs, "root": str(tree.root), "token": token})
     ran = run([sys.executable, "-I", str(CHILD)], tree.root, seconds=seconds, stdin=asked.encode())
     answers: dict[int, dict[str, Json]] = {}
     for line in ran.out.split("\n"):
         try:
-            index, answer = json.loads(line)
+            said, index, answer = json.loads(line)
         except (ValueError, TypeError, RecursionError):
-            continue  # The artifact can print here too; only what reads as an answer is one.
-        if type(index) is int and isinstance(answer, dict):
-            answers.setdefault(index, answer)
+            continue  # The artifact can write here too; only what carries the token is an answer.
+        if said == token and type(index) is int and isinstance(answer, dict):
+            answers[index] = answer if answers.get(index, answer) == answer else TWO_ANSWERS
     return ran, answers
 
 
@@ -176,6 +185,8 @@ def _told(oracle: Oracle, case: Case, answer: dict[str, Json] | None, ran: Ran) 
         ended = "its time was over" if ran.timed_out else "the child ended early"
         last = ran.err.strip().rsplit("\n", 1)[-1][:300]
         return f"{call} gave no answer, {ended}{f' ({last})' if last else ''}; wanted {wanted}"
+    if answer is TWO_ANSWERS:
+        return f"{call} gave two answers that differ, so none counts; wanted {wanted}"
     if "returns" in answer:
         return f"{call} gave {_repr(answer['returns'])}, wanted {wanted}"
     what = "raises" if "raises" in answer else "missing"
