@@ -23,6 +23,7 @@ from pge_nb.calibration.inputs import (
     Values,
     design,
     is_missing,
+    scalar,
     warn_few_groups,
 )
 from pge_nb.calibration.people import panel
@@ -104,6 +105,7 @@ def alternative_annotator_test(
         Uninformative: with fewer than three people, or under 30 items of a person: not measurable.
         BadInput: when shapes differ, or epsilon or q lies outside 0..1.
     """
+    epsilon, q = scalar(epsilon, "epsilon"), scalar(q, "q")
     if not (0 <= epsilon < 1 and 0 < q < 1):
         raise BadInput(f"epsilon is {epsilon} and q is {q}.", "Give numbers between 0 and 1, such as .1 and .05.")
     people, verdicts = panel(ratings, judge, fewest=3)
@@ -197,12 +199,24 @@ def named_score(score: Score) -> Callable[[Any, list[Any]], float]:
     if score == "accuracy":
         return lambda label, others: sum(label == other for other in others) / len(others)
     if score == "neg_rmse":
-        return lambda label, others: (
-            -math.sqrt(sum((float(label) - float(other)) ** 2 for other in others) / len(others))
-        )
+        return negative_error
     raise BadInput(
         f"score is {score!r}.", 'Give "accuracy", "neg_rmse" or a function of a label and the others\' labels.'
     )
+
+
+def negative_error(label: Any, others: list[Any]) -> float:
+    """Root mean squared difference, negative.
+
+    Raises:
+        BadInput: for labels that are not numbers.
+    """
+    try:
+        return -math.sqrt(sum((float(label) - float(other)) ** 2 for other in others) / len(others))
+    except (TypeError, ValueError) as error:
+        raise BadInput(
+            "neg_rmse meets a label that is not a number.", 'Give numbers, or use score="accuracy".'
+        ) from error
 
 
 def benjamini_yekutieli(p_values: list[float], q: float) -> BoolArray:

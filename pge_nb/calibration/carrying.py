@@ -21,6 +21,7 @@ from pge_nb.calibration.inputs import (
     column,
     columns,
     design,
+    scalar,
     warn_few_groups,
 )
 from pge_nb.calibration.rates import effective_size, mean_of
@@ -112,7 +113,7 @@ def carries_over(
     Raises:
         BadInput: when lengths differ, the margin is not above 0, or only one place has groups.
     """
-    if not margin > 0:
+    if not (margin := scalar(margin, "margin")) > 0:
         raise BadInput(f"margin is {margin}.", "Give the largest difference that does no harm, such as .05.")
     if (groups_a is None) != (groups_b is None):
         raise BadInput("Only one of the two places has groups.", "Give groups_a and groups_b, or neither.")

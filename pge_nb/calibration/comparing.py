@@ -22,6 +22,7 @@ from pge_nb.calibration.inputs import (
     columns,
     design,
     is_missing,
+    scalar,
 )
 from pge_nb.calibration.rates import paired_difference, rate
 from pge_nb.calibration.verdicts import binary
@@ -104,6 +105,7 @@ def compare_raters(
     Raises:
         BadInput: when lengths differ, the metric is unknown or the margin is not above 0.
     """
+    margin = None if margin is None else scalar(margin, "margin")
     if margin is not None and not margin > 0:
         raise BadInput(f"margin is {margin}.", "Give the largest loss that is acceptable, such as .05.")
     columns(("labels", labels), ("a", a), ("b", b))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,18 @@ from numpy.typing import NDArray
 from pge_nb.calibration import intervals
 from pge_nb.calibration.carrying import CarryOver
 from pge_nb.calibration.estimate import CalibrationWarning, Estimate
-from pge_nb.calibration.inputs import Design, FloatArray, Interval, Rng, Values, columns, design, warn_few_groups
+from pge_nb.calibration.inputs import (
+    Design,
+    FloatArray,
+    Interval,
+    Rng,
+    Values,
+    columns,
+    design,
+    is_scalar,
+    scalar,
+    warn_few_groups,
+)
 from pge_nb.calibration.intervals import Ends
 from pge_nb.calibration.prediction_powered import powered_rate
 from pge_nb.calibration.rates import effective_size, mean_of
@@ -53,7 +65,7 @@ def corrected_rate(
     method: Literal["lang-reiczigel", "ppi++"] = "lang-reiczigel",
     *,
     carry: CarryOver | None = None,
-    label_error: float | tuple[float, float] | None = None,
+    label_error: SupportsFloat | tuple[SupportsFloat, SupportsFloat] | None = None,
     same_population: bool = False,
     groups: Values | None = None,
     groups_unlabelled: Values | None = None,
@@ -135,22 +147,19 @@ def remarks(groups: Values | None, groups_unlabelled: Values | None, unmeasured:
     return (*notes, note)
 
 
-def errors_of(label_error: float | tuple[float, float] | None) -> tuple[float, float]:
+def errors_of(label_error: SupportsFloat | tuple[SupportsFloat, SupportsFloat] | None) -> tuple[float, float]:
     """(P(label pass | bad), P(label fail | good)).
 
     Raises:
-        BadInput: when they are negative or reach 1 together, so that labels say nothing.
+        BadInput: when they are not one number or two, are negative or reach 1 together, so that labels say nothing.
     """
-    pair = (
-        (0.0, 0.0)
-        if label_error is None
-        else (label_error, label_error)
-        if isinstance(label_error, float | int)
-        else label_error
-    )
-    if min(pair) < 0 or sum(pair) >= 1:
+    if label_error is None:
+        return 0.0, 0.0
+    given = [label_error] * 2 if is_scalar(label_error) or not isinstance(label_error, Iterable) else list(label_error)
+    pair = [scalar(one, "label_error") for one in given]
+    if len(pair) != 2 or min(pair) < 0 or sum(pair) >= 1:
         raise BadInput(f"label_error is {label_error}.", "Give rates of 0 or more whose sum is under 1.")
-    return float(pair[0]), float(pair[1])
+    return pair[0], pair[1]
 
 
 def misclassification_rate(samples: Samples, carry: CarryOver | None, errors: tuple[float, float]) -> Estimate:

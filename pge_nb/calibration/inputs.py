@@ -113,6 +113,17 @@ def whole(value: Any, name: str) -> int:
     return int(number)
 
 
+def share_of(value: Any, name: str) -> float:
+    """A probability or correlation.
+
+    Raises:
+        BadInput: when it lies outside 0..1.
+    """
+    if not 0 <= (share := scalar(value, name)) <= 1:
+        raise BadInput(f"{name} is {share:g}: outside 0 to 1.", "Give a number between 0 and 1.")
+    return share
+
+
 def ratings_matrix(ratings: Matrix) -> NDArray[Any]:
     """Items x raters as objects (or numbers), missing kept.
 
@@ -154,13 +165,15 @@ def code(ratings: NDArray[Any], labels: Sequence[Any] | None) -> Coded:
     Undeclared labels are those that occur, sorted. 1, 1.0 and True are one label; 1 and "1" are two.
 
     Raises:
-        BadInput: when a rating is not among the declared labels.
+        BadInput: when a rating is not among the declared labels, or one of these is declared twice.
     """
     flat = ratings.ravel().tolist()
     gap = is_missing(ratings).ravel()
     seen = {value for value, empty in zip(flat, gap, strict=True) if not empty}
     order = sorted(seen, key=sort_key) if labels is None else list(labels)
     positions = {label: position for position, label in enumerate(order)}
+    if len(positions) < len(order):
+        raise BadInput(f"The declared labels {order!r} hold one twice.", "Name each label once, in their order.")
     if unknown := [value for value in seen if value not in positions]:
         raise BadInput(
             f"{unknown[0]!r} is not among the declared labels {order!r}.",
@@ -266,7 +279,7 @@ def design(
         BadInput: for a level outside (0, 1), an unknown interval, weights that are missing or not above 0, and groups
             that are missing or of another length.
     """
-    if not 0 < level < 1:
+    if not 0 < (level := scalar(level, "level")) < 1:
         raise BadInput(f"level is {level}.", "Give a number between 0 and 1, such as .95.")
     if interval not in ("default", "analytic", "bootstrap"):
         raise BadInput(f"interval is {interval!r}.", 'Give "default", "analytic" or "bootstrap".')

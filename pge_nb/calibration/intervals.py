@@ -16,6 +16,7 @@ Ends: TypeAlias = tuple[float, float]
 
 POSTERIOR_DRAWS = 10_000
 POSTERIOR_SEED = 20_141  # fixed, so that the same arrays always give the same interval
+LARGEST_LOG = 700.0  # math.exp overflows above
 PRIOR_MASS = 2.0  # 1/2 a cell of a 2 x 2 table (Jeffreys), the same mass spread evenly over larger ones
 
 
@@ -31,6 +32,13 @@ def wald(value: float, variance: float, z: float, low: float = -math.inf, high: 
         return low, high
     half = z * math.sqrt(variance)
     return max(low, value - half), min(high, value + half)
+
+
+def on_log(value: float, half: float) -> Ends:
+    """Ends that lie this far from the logarithm of the value; all numbers above 0 where that cannot be told."""
+    if not math.isfinite(half) or half > LARGEST_LOG:
+        return 0.0, math.inf
+    return value * math.exp(-half), value * math.exp(half)
 
 
 def wilson(rate: float, n: float, z: float) -> Ends:

@@ -12,7 +12,7 @@ from scipy import stats
 from pge_nb.calibration.choose import estimate
 from pge_nb.calibration.estimate import Estimate
 from pge_nb.calibration.inputs import FloatArray, Interval, Matrix, Rng, Values, design, numbers, ratings_matrix
-from pge_nb.calibration.intervals import Ends
+from pge_nb.calibration.intervals import END, Ends
 from pge_nb.calibration.rates import wrap
 from pge_nb.calibration.sums import Statistic, Sums, fraction
 from pge_nb.errors import BadInput
@@ -36,7 +36,9 @@ def icc(
     ICC(1,1) = (R - W) / (R + (k - 1) W); ICC(C,1) = (R - E) / (R + (k - 1) E);
     ICC(A,1) = (R - E) / (R + (k - 1) E + k (C - E) / n); and of the mean of k raters
     ICC(1,k) = (R - W) / R; ICC(C,k) = (R - E) / R; ICC(A,k) = (R - E) / (R + (C - E) / n).
-    Items with a missing rating are left out. Undefined (nan) when nothing varies, or with fewer than two complete items.
+    Items with a missing rating are left out. Undefined (nan) when nothing varies, when the denominator is not above 0 (items
+    alike, for the mean of k raters), or with fewer than two complete items: then the interval is -1 to 1, or -inf to 1 for the
+    mean of k raters.
 
     Default and analytic interval: McGraw & Wong's, from F, which take ratings as normal; with groups or weights the default is
     the delete-one jackknife on Fisher's z and the analytic one linearised.
@@ -63,14 +65,19 @@ def icc(
     scores = scores - scores.mean() if len(scores) else scores
     sums = Sums(moments(scores), icc_statistic(kind, scores.shape[1]), plan)
     varies = len(scores) >= 2 and bool(np.ptp(scores) > 0)
-    value = sums.value() if varies else math.nan
-    if varies and interval != "bootstrap" and plan.count is None and not plan.weighted:
-        ends = f_ends(scores, kind, level)
+    # Without total variance, or below it, the ratio is no share of anything.
+    value = min(sums.value(), 1.0) if varies else math.nan
+    whole = (-1.0 if kind[6] == "1" else -math.inf), 1.0
+    if math.isnan(value):
+        note = "nothing varies between items, or fewer than two items are complete"
+        return wrap(plan, value, whole, "undefined: nothing is known", missing=missing, notes=(note,))
+    if interval != "bootstrap" and plan.count is None and not plan.weighted:
+        # Satterthwaite's degrees of freedom can vanish, and with them an end.
+        ends = [out if math.isnan(end) else end for end, out in zip(f_ends(scores, kind, level), whole, strict=True)]
         return wrap(
             plan, value, (min(ends[0], value), max(ends[1], value)), "McGraw and Wong, F", missing=missing, notes=()
         )
-    notes = () if varies else ("nothing varies, or fewer than two items are complete",)
-    return estimate(sums, value, missing=missing, low=-1.0, notes=notes)
+    return estimate(sums, value, missing=missing, low=-1.0)
 
 
 def moments(scores: FloatArray) -> FloatArray:
@@ -123,6 +130,8 @@ def absolute_ends(r: float, c: float, e: float, shape: tuple[int, int], tail: fl
     """Interval of ICC(A,1), with Satterthwaite's degrees of freedom."""
     n, k = shape
     value = (r - e) / (r + (k - 1) * e + k * (c - e) / n)
+    if value > 1 - END:
+        return 1.0, 1.0
     a, b = k * value / (n * (1 - value)), 1 + k * value * (n - 1) / (n * (1 - value))
     freedom = (a * c + b * e) ** 2 / ((a * c) ** 2 / (k - 1) + (b * e) ** 2 / ((n - 1) * (k - 1)))
     up, down = float(stats.f.ppf(tail, n - 1, freedom)), float(stats.f.ppf(tail, freedom, n - 1))
@@ -134,5 +143,6 @@ def averaged(ends: Ends, kind: Kind, k: int) -> Ends:
     """Spearman-Brown for the mean of k raters."""
     if kind[6] == "1":
         return ends
-    low, high = (k * end / (1 + (k - 1) * end) for end in ends)
+    # At -1 / (k - 1) and below the mean of k raters knows nothing at all.
+    low, high = (k * end / (1 + (k - 1) * end) if 1 + (k - 1) * end > END else -math.inf for end in ends)
     return low, high

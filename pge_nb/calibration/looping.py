@@ -11,7 +11,17 @@ import numpy as np
 
 from pge_nb.calibration import intervals
 from pge_nb.calibration.curves import scored
-from pge_nb.calibration.inputs import FloatArray, Interval, Rng, Values, is_scalar, scalar, warn_few_groups, whole
+from pge_nb.calibration.inputs import (
+    FloatArray,
+    Interval,
+    Rng,
+    Values,
+    is_scalar,
+    scalar,
+    share_of,
+    warn_few_groups,
+    whole,
+)
 from pge_nb.calibration.thresholds import Threshold, described, effective_count
 from pge_nb.errors import BadInput, Uninformative
 
@@ -115,17 +125,6 @@ def shares_of(**shares: SupportsFloat) -> tuple[float, ...]:
     return tuple(share_of(value, name) for name, value in shares.items())
 
 
-def share_of(value: object, name: str) -> float:
-    """A probability or correlation.
-
-    Raises:
-        BadInput: when it lies outside 0..1.
-    """
-    if not 0 <= (share := scalar(value, name)) <= 1:
-        raise BadInput(f"{name} is {share:g}: outside 0 to 1.", "Give a number between 0 and 1.")
-    return share
-
-
 def next_pass(mean: float, rho: float, rejections: int) -> float:
     """P(pass | this many attempts of the kind were rejected)."""
     # s / (s + k) with s = (1 - rho) / rho, written so that rho may be 0; at rho 1 the first look counts before all others.
@@ -178,6 +177,10 @@ def threshold_after_retries(
         BadInput: for rates outside (0, 1) and for what ``pass_after_retries`` refuses.
         Uninformative: when one class has no item.
     """
+    max_bad_given_accepted, confidence = (
+        scalar(max_bad_given_accepted, "max_bad_given_accepted"),
+        scalar(confidence, "confidence"),
+    )
     if not (0 < max_bad_given_accepted < 1 and 0 < confidence < 1):
         raise BadInput("max_bad_given_accepted or confidence lies outside 0 to 1.", "Give numbers between 0 and 1.")
     items = scored(labels, scores, level=level, groups=groups, item_weights=item_weights, interval=interval, rng=rng)

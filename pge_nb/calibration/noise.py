@@ -20,6 +20,7 @@ from pge_nb.calibration.inputs import (
     Matrix,
     Rng,
     Values,
+    columns,
     design,
     numbers,
     warn_few_groups,
@@ -110,7 +111,7 @@ def score_table(repeats: Matrix) -> FloatArray:
     array = np.asarray(repeats, dtype=object)
     if array.ndim != 2:
         raise BadInput(f"repeats has {array.ndim} dimensions.", "Give attempts x repeats.")
-    return np.stack([numbers(column, "a score") for column in array.T], axis=1)
+    return np.stack([numbers(one, "a score") for one in array.T], axis=1) if array.size else np.empty(array.shape)
 
 
 def pooled_deviation(scores: FloatArray, counts: IntArray, plan: Design, missing: int) -> Estimate:
@@ -121,9 +122,10 @@ def pooled_deviation(scores: FloatArray, counts: IntArray, plan: Design, missing
     if plan.count is None and not plan.weighted:
         ends = intervals.standard_deviation(sd, freedom, plan.level)
         return wrap(plan, sd, ends, f"chi-squared, {freedom:g} degrees of freedom", missing=missing, notes=())
-    half = intervals.quantile(plan.level, plan.units) * math.sqrt(pooled.variance()) / (2 * sd * sd) if sd else 0.0
-    ends = sd * math.exp(-half), sd * math.exp(half)
-    return wrap(plan, sd, ends, "linearised log, t", missing=missing, notes=warn_few_groups(plan.count))
+    spread = math.sqrt(pooled.variance()) / (2 * sd * sd) if sd else 0.0
+    half = intervals.quantile(plan.level, plan.units) * spread
+    known = "linearised log, t" if math.isfinite(half) else "undefined: there is one group"
+    return wrap(plan, sd, intervals.on_log(sd, half), known, missing=missing, notes=warn_few_groups(plan.count))
 
 
 def scaled(estimate: Estimate, factor: float) -> Estimate:
@@ -183,7 +185,8 @@ def variance_components(
         level: confidence level.
 
     Raises:
-        Uninformative: with fewer than two tasks, or where the factors cannot be told apart.
+        BadInput: when lengths differ or a score is not a number.
+        Uninformative: with fewer than two tasks.
     """
     frame = long_table(scores, task, attempt, rater)
     kept = frame.dropna()
@@ -207,9 +210,20 @@ def variance_components(
 
 
 def long_table(scores: Values, task: Values, attempt: Values, rater: Values | None) -> pd.DataFrame:
-    """A row a rating, attempts numbered anew within tasks."""
-    frame = pd.DataFrame({"score": numbers(scores, "scores"), "task": np.asarray(task), "attempt": np.asarray(attempt)})
-    frame["rater"] = "one" if rater is None else np.asarray(rater)
+    """A row a rating, attempts numbered anew within tasks.
+
+    Raises:
+        BadInput: when lengths differ.
+    """
+    given = [
+        ("scores", scores),
+        ("task", task),
+        ("attempt", attempt),
+        *([("rater", rater)] if rater is not None else []),
+    ]
+    _, tasks, attempts, *raters = columns(*given)
+    frame = pd.DataFrame({"score": numbers(scores, "scores"), "task": tasks, "attempt": attempts})
+    frame["rater"] = raters[0] if raters else "one"
     frame["attempt"] = frame.groupby(["task", "attempt"]).ngroup()
     return frame
 
@@ -227,14 +241,14 @@ def component(solved: float, without: FloatArray, plan: Design, missing: int) ->
     # A variance is skewed; where it is clearly above 0 its logarithm is not.
     replicates = np.log(without) if positive else without
     half = z * math.sqrt((tasks - 1) / tasks * float(((replicates - replicates.mean()) ** 2).sum()))
-    if positive:
-        ends, name = (
-            (solved * math.exp(-half), solved * math.exp(half)),
-            "delete-one-task jackknife of the log, t(G - 1)",
-        )
+    if not math.isfinite(half):
+        ends, name = (0.0, math.inf), "undefined: without one task the variances cannot be told apart"
+    elif positive:
+        ends, name = intervals.on_log(solved, half), "delete-one-task jackknife of the log, t(G - 1)"
     else:
         ends, name = (max(solved - half, 0.0), max(solved + half, 0.0)), "delete-one-task jackknife, t(G - 1)"
-    return wrap(plan, max(solved, 0.0), ends, name, missing=missing, notes=())
+    value = solved if math.isnan(solved) else max(solved, 0.0)
+    return wrap(plan, value, ends, name, missing=missing, notes=())
 
 
 def henderson(frame: pd.DataFrame, used: list[str]) -> FloatArray:

@@ -81,7 +81,7 @@ def human_ceiling(
         rng: generator or seed for the bootstrap.
 
     Raises:
-        Uninformative: with fewer than two people: not measurable.
+        Uninformative: with fewer than two people, or without items: not measurable.
         BadInput: when shapes differ.
     """
     people, verdicts = panel(ratings, judge, fewest=2)
@@ -132,7 +132,7 @@ def panel(ratings: Matrix, judge: Values, fewest: int) -> tuple[NDArray[Any], ND
     """People's labels (items x people) and the judge's.
 
     Raises:
-        Uninformative: with too few people.
+        Uninformative: with too few people, or without items.
         BadInput: when shapes differ.
     """
     people = np.asarray(ratings, dtype=object)
@@ -143,6 +143,8 @@ def panel(ratings: Matrix, judge: Values, fewest: int) -> tuple[NDArray[Any], ND
             f"ratings has the shape {people.shape} and judge {len(verdicts)} items.",
             "Give items x people, and one verdict an item.",
         )
+    if not len(people):
+        raise Uninformative("not measurable without items.", "Have people label the items that the judge labelled.")
     if people.shape[1] < fewest:
         number = "1 person" if people.shape[1] == 1 else f"{people.shape[1]} people"
         raise Uninformative(f"not measurable with {number}.", f"Have {fewest} people label the same items.")

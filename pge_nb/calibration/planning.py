@@ -9,7 +9,18 @@ import numpy as np
 from scipy import special
 
 from pge_nb.calibration import intervals
-from pge_nb.calibration.inputs import BoolArray, FloatArray, IntArray, Rng, Values, numbers
+from pge_nb.calibration.inputs import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Rng,
+    Values,
+    column,
+    is_missing,
+    numbers,
+    scalar,
+    whole,
+)
 from pge_nb.calibration.verdicts import binary
 from pge_nb.errors import BadInput
 
@@ -44,23 +55,29 @@ def sample_size(
         level: confidence level; 1 - level is the two-sided size of the test.
 
     Raises:
-        BadInput: unless one of the two pairs is given, with numbers in range.
+        BadInput: unless one of the two pairs is given and nothing of the other, with numbers in range.
     """
-    first, second = (rate, half_width), (discordant, difference)
+    given = {"rate": rate, "half_width": half_width, "discordant": discordant, "difference": difference}
+    known = {name: scalar(value, name) for name, value in given.items() if value is not None}
+    power, icc, per_group, level = (
+        scalar(value, name)
+        for name, value in (("power", power), ("icc", icc), ("per_group", per_group), ("level", level))
+    )
     if not 0 <= icc <= 1 or per_group < 1 or not 0 < level < 1:
         raise BadInput(
             "icc lies outside 0 to 1, per_group is under 1, or level is not between 0 and 1.",
             "Give e.g. icc=.1, per_group=6.",
         )
-    if None in first and None in second:
-        raise BadInput("The question is not complete.", "Give rate and half_width, or discordant and difference.")
+    if set(known) not in ({"rate", "half_width"}, {"discordant", "difference"}):
+        raise BadInput("The question is not one of the two.", "Give rate and half_width, or discordant and difference.")
     z = intervals.quantile(level)
-    if rate is not None and half_width is not None:
+    if "rate" in known:
+        rate, half_width = known["rate"], known["half_width"]
         if not (0 < rate < 1 and 0 < half_width < 1):
             raise BadInput("rate or half_width lies outside 0 to 1.", "Give numbers between 0 and 1.")
         n = max(z * z * rate * (1 - rate) / half_width**2, wilson_size(rate, half_width, z))
     else:
-        n = paired_size(float(discordant or 0), abs(float(difference or 0)), power, z)
+        n = paired_size(known["discordant"], abs(known["difference"]), power, z)
     # 385.0000000001 is 385 and a rounding error.
     return math.ceil(round(n * (1 + (per_group - 1) * icc), 9))
 
@@ -137,7 +154,7 @@ def next_to_label(
         scores: its score of each item; missing ones count as at the threshold.
         threshold: score from which an item passes.
         priority: interest of each item, 0 or more, in place of the above.
-        labelled: True where an item has a label and is not offered.
+        labelled: True where an item has a label and is not offered; False or missing where it has none.
         explore: share of the draws that is blind to interest, above 0.
         rng: generator or seed; required.
 
@@ -147,23 +164,35 @@ def next_to_label(
     if rng is None:
         raise BadInput("The choice is random and rng is missing.", "Give rng=numpy.random.default_rng(1), or a seed.")
     given = [values for values in (priority, verdicts, scores) if values is not None]
+    n, explore = whole(n, "n"), scalar(explore, "explore")
     if not given or len({len(values) for values in given}) > 1 or n < 1 or not 0 < explore <= 1:
         raise BadInput(
             "Nothing to choose by, lengths that differ, n under 1, or explore outside (0, 1].", "Give scores=..., n=20."
         )
     count = len(given[0])
-    free = np.ones(count, dtype=bool) if labelled is None else ~np.asarray(labelled, dtype=bool)
+    free = np.ones(count, dtype=bool) if labelled is None else ~has_label(labelled, count)
     interest = (
         interests(count, verdicts, scores, threshold, free) if priority is None else numbers(priority, "priority")
     )
-    if len(free) != count or np.isnan(interest).any() or (interest < 0).any():
-        raise BadInput(
-            "priority is negative or missing, or labelled has another length.", "Give one number of 0 or more an item."
-        )
+    if np.isnan(interest).any() or (interest < 0).any():
+        raise BadInput("priority is negative or missing.", "Give one number of 0 or more an item.")
     propensity = np.zeros(count)
     propensity[free] = inclusion(interest[free], min(n, int(free.sum())), explore)
     chosen = systematic(propensity, np.random.default_rng(rng))
     return LabelPlan(chosen=chosen, propensity=propensity, weights=1 / propensity[chosen])
+
+
+def has_label(labelled: Values, count: int) -> BoolArray:
+    """True where an item has a label; a missing value is none.
+
+    Raises:
+        BadInput: for another length.
+    """
+    array = column(labelled, "labelled")
+    if len(array) != count:
+        raise BadInput(f"labelled has {len(array)} values for {count} items.", "Give one an item.")
+    # pandas.NA must not be asked whether it is true.
+    return np.array([not gap and bool(one) for one, gap in zip(array, is_missing(array), strict=True)], dtype=bool)
 
 
 def interests(

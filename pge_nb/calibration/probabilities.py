@@ -22,6 +22,7 @@ from pge_nb.calibration.inputs import (
     Rng,
     Values,
     warn_few_groups,
+    whole,
 )
 from pge_nb.calibration.rates import mean, rate, undefined, wrap
 from pge_nb.calibration.sums import Sums
@@ -226,7 +227,7 @@ def bin_edges(scores: FloatArray, bins: int, *, adaptive: bool, weights: FloatAr
     Raises:
         BadInput: for fewer than one bin.
     """
-    if bins < 1:
+    if (bins := whole(bins, "bins")) < 1:
         raise BadInput(f"bins is {bins}.", "Give 1 or more.")
     if not adaptive:
         return np.asarray(np.arange(bins + 1) / bins, dtype=np.float64)

@@ -11,7 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
-from pge_nb.calibration.inputs import FloatArray, Values, column, columns, design, numbers
+from pge_nb.calibration.inputs import FloatArray, Values, column, columns, design, numbers, whole
 from pge_nb.calibration.verdicts import binary
 from pge_nb.errors import BadInput, Uninformative
 
@@ -63,7 +63,7 @@ def recalibrate(
         item_weights: one an item.
 
     Raises:
-        BadInput: for an unknown method or values that cannot be read.
+        BadInput: for an unknown method, fewer than two folds, or values that cannot be read.
         Uninformative: with fewer than two groups, or where a part's other groups hold one class only.
     """
     if method not in ("isotonic", "platt"):
@@ -74,18 +74,22 @@ def recalibrate(
     units = everyone.groups
     if units is None or everyone.units < 2:
         raise Uninformative("The items come from one group.", "Label items of two groups or more.")
+    if whole(folds, "folds") < 2:
+        raise BadInput(f"folds is {folds}.", "Give 2 or more: an item's map must not have seen its group.")
     known = np.asarray(~np.isnan(truth) & ~np.isnan(values), dtype=bool)
     out = np.full(len(values), np.nan)
-    for rest, part in GroupKFold(n_splits=min(folds, everyone.units)).split(values, groups=units):
+    for rest, part in GroupKFold(n_splits=min(int(folds), everyone.units)).split(values, groups=units):
         learned = rest[known[rest]]
         inside = part[~np.isnan(values[part])]
+        if not len(inside):
+            continue
         out[inside] = fit_map(values[learned], truth[learned], everyone.weights[learned], method)(values[inside])
+    fitted = fit_map(values[known], truth[known], everyone.weights[known], method)
     grid = np.unique(values[known])
     if method == "platt":
         # A logistic curve is not straight between the scores seen.
         grid = np.unique(np.concatenate([grid, np.linspace(grid[0], grid[-1], 1001)]))
-    mapped = fit_map(values[known], truth[known], everyone.weights[known], method)(grid)
-    return Recalibration(probabilities=out, method=method, scores=grid, mapped=mapped)
+    return Recalibration(probabilities=out, method=method, scores=grid, mapped=fitted(grid))
 
 
 def fit_map(scores: FloatArray, truth: FloatArray, weights: FloatArray, method: str) -> Map:

@@ -9,8 +9,8 @@ import numpy as np
 
 from pge_nb.calibration import intervals
 from pge_nb.calibration.estimate import Estimate
-from pge_nb.calibration.inputs import FloatArray, IntArray, Rng, Values, column, design, warn_few_groups
-from pge_nb.errors import BadInput
+from pge_nb.calibration.inputs import FloatArray, IntArray, Rng, Values, column, design, warn_few_groups, whole
+from pge_nb.errors import BadInput, Uninformative
 
 RESAMPLES = 2000
 JACKKNIFE_BLOCKS = (
@@ -35,10 +35,12 @@ def resample_indices(items: int, n: int = RESAMPLES, *, groups: Values | None = 
         rng: generator or seed; required.
 
     Raises:
-        BadInput: without rng, or when groups do not fit.
+        BadInput: without rng, without items or resamples, or when groups do not fit.
     """
+    if whole(items, "items") < 1 or whole(n, "n") < 1:
+        raise BadInput(f"There are {items} items and {n} resamples.", "Give one of each at least.")
     plan = design(items, level=0.95, groups=groups, item_weights=None, interval="bootstrap", rng=rng)
-    drawn = draw_indices(plan.units, n, plan.generator())
+    drawn = draw_indices(plan.units, int(n), plan.generator())
     if plan.groups is None:
         return list(drawn)
     members = np.split(np.argsort(plan.groups, kind="stable"), np.cumsum(np.bincount(plan.groups))[:-1])
@@ -70,16 +72,25 @@ def bootstrap(
         method: "bca" or "percentile".
 
     Raises:
-        BadInput: without arrays or rng, or when lengths differ.
+        BadInput: without arrays or rng, when lengths differ or are 0, for fewer than two resamples or an unknown method.
+        Uninformative: with one item or one group, which has nothing to differ from.
     """
+    if method not in ("bca", "percentile"):
+        raise BadInput(f"method is {method!r}.", 'Give "bca" or "percentile".')
+    if whole(n, "n") < 2:
+        raise BadInput(f"n is {n}: an interval needs resamples.", f"Give some hundreds, such as n={RESAMPLES}.")
     held = [np.asarray(array) if np.ndim(array) > 1 else column(array) for array in arrays]
     if not held or len({len(array) for array in held}) > 1:
         raise BadInput("bootstrap needs arrays of one length.", "Give bootstrap(statistic, a, b, rng=1).")
     items = len(held[0])
+    if not items:
+        raise BadInput("The arrays are empty.", "Give one value an item.")
+    plan = design(items, level=level, groups=groups, item_weights=None, interval="bootstrap", rng=rng)
+    if plan.units < 2:
+        raise Uninformative(f"There is one {'item' if groups is None else 'group'}.", "Measure two at least.")
     drawn = resample_indices(items, n, groups=groups, rng=rng)
     value = float(statistic(*held))
     replicates = np.array([statistic(*(array[rows] for array in held)) for rows in drawn], dtype=np.float64)
-    plan = design(items, level=level, groups=groups, item_weights=None, interval="bootstrap", rng=rng)
     ends = (
         intervals.percentile(replicates, level)
         if method == "percentile"

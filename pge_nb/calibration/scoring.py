@@ -103,7 +103,8 @@ def spread_ratio(
     sums = Sums(np.column_stack([np.ones(len(x)), x, x * x, y, y * y]), deviation_ratio, plan)
     value = sums.value()
     ends, method = ratio_ends(sums, value, x, y)
-    return wrap(plan, value, ends, method, missing=missing, notes=warn_few_groups(plan.count))
+    silent = (method.removeprefix("undefined: "),) if method.startswith("undefined") else ()
+    return wrap(plan, value, ends, method, missing=missing, notes=(*silent, *warn_few_groups(plan.count)))
 
 
 def deviation_ratio(sums: NDArray[Any]) -> NDArray[Any]:
@@ -124,14 +125,14 @@ def ratio_ends(sums: Sums, value: float, x: FloatArray, y: FloatArray) -> tuple[
         return pitman_morgan(value, float(np.corrcoef(x, y)[0, 1]), plan), "Pitman and Morgan"
     if plan.interval == "analytic":
         half = z * math.sqrt(sums.variance()) / value
-        return (value * math.exp(-half), value * math.exp(half)), "linearised log"
+        return intervals.on_log(value, half), "linearised log"
     without, units = sums.without_each(), plan.units
     unit = "item" if plan.count is None else "group"
     if not (without > 0).all():
         return (0.0, math.inf), f"undefined: without one {unit} the scores do not vary"
     logs = np.log(without)
     half = z * math.sqrt((units - 1) / units * float(((logs - logs.mean()) ** 2).sum()))
-    return (value * math.exp(-half), value * math.exp(half)), f"delete-one-{unit} jackknife of the log"
+    return intervals.on_log(value, half), f"delete-one-{unit} jackknife of the log"
 
 
 def pitman_morgan(value: float, correlation: float, plan: Design) -> tuple[float, float]:

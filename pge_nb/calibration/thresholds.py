@@ -11,7 +11,7 @@ from scipy import stats
 from pge_nb.calibration import intervals
 from pge_nb.calibration.curves import Scored, scored
 from pge_nb.calibration.estimate import Estimate, Shown
-from pge_nb.calibration.inputs import Design, FloatArray, Interval, Rng, Values, warn_few_groups
+from pge_nb.calibration.inputs import Design, FloatArray, Interval, Rng, Values, scalar, share_of, warn_few_groups
 from pge_nb.calibration.rates import rate
 from pge_nb.errors import BadInput, Uninformative
 
@@ -83,6 +83,7 @@ def threshold_for_false_pass(
     Raises:
         BadInput: for a rate or confidence outside (0, 1), or values that cannot be read.
     """
+    max_rate, confidence = scalar(max_rate, "max_rate"), scalar(confidence, "confidence")
     if not (0 < max_rate < 1 and 0 < confidence < 1):
         raise BadInput(f"max_rate is {max_rate} and confidence is {confidence}.", "Give two numbers between 0 and 1.")
     items = scored(labels, scores, level=level, groups=groups, item_weights=item_weights, interval=interval, rng=rng)
@@ -194,8 +195,10 @@ def threshold_by_cost(
         BadInput: for negative costs or a prevalence outside 0..1.
         Uninformative: when one class has no item.
     """
-    if min(false_pass, false_fail) < 0 or not 0 <= (0.5 if prevalence is None else prevalence) <= 1:
-        raise BadInput("A cost is negative, or prevalence is outside 0 to 1.", "Give costs of 0 or more.")
+    false_pass, false_fail = scalar(false_pass, "false_pass"), scalar(false_fail, "false_fail")
+    prevalence = None if prevalence is None else share_of(prevalence, "prevalence")
+    if min(false_pass, false_fail) < 0 or math.inf in (false_pass, false_fail):
+        raise BadInput("A cost is negative or infinite.", "Give costs of 0 or more.")
     items = scored(labels, scores, level=level, groups=groups, item_weights=item_weights, interval=interval, rng=rng)
     if items.good.all() or not items.good.any():
         raise Uninformative("All items have one label.", "Label items of the other class too.")
