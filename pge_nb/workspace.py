@@ -137,8 +137,9 @@ def clash(path: str, others: Iterable[str]) -> str | None:
 def snapshot(directory: Path, objects: Objects) -> tuple[FileRef, ...]:
     """Every regular file under a directory, kept as objects. Links, devices and tool directories are left out.
 
-    ``BadInput`` when there are more than the caps allow.
+    ``BadInput`` when there are more than the caps allow, and where the directory is itself a link.
     """
+    _no_link(directory)
     if not directory.is_dir():
         return ()
     found: list[FileRef] = []
@@ -163,6 +164,15 @@ def snapshot(directory: Path, objects: Objects) -> tuple[FileRef, ...]:
                 )
             found.append(objects.file(relative, _bytes(path), facts.st_mode & 0o777))
     return tuple(found)
+
+
+def _no_link(directory: Path) -> None:
+    """``BadInput`` where the working directory is a symbolic link: files would be read and written somewhere else."""
+    if directory.is_symlink():
+        raise BadInput(
+            f"The working directory {directory.name}/ is a symbolic link, and links are never followed.",
+            "Put a real directory in its place, then %pge resume.",
+        )
 
 
 def _is_text(name: str) -> bool:
@@ -236,8 +246,9 @@ def place(files: Sequence[FileRef], directory: Path, objects: Objects, known: It
     """Copy accepted deliverables into the working directory; the files of a person's own that had to give way.
 
     ``known`` are hashes of contents that the run knows anyway; any other content in the way is kept as an object first.
-    Never writes through a symbolic link.
+    Never writes through a symbolic link, nor into a directory that is one.
     """
+    _no_link(directory)
     displaced: list[FileRef] = []
     expected = set(known)
     for file in files:

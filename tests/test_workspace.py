@@ -308,6 +308,28 @@ def test_what_a_person_had_there_is_kept_as_an_object_and_told(tmp_path: Path, o
     assert everything(work) == {"mine.py": b"y", "known.py": b"x", "other.txt": b"not touched"}
 
 
+def test_a_working_directory_that_is_a_link_is_neither_read_nor_written(tmp_path: Path, objects: Objects) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "theirs.txt").write_text("theirs")
+    for name, target in (("work", outside), ("dangling", tmp_path / "none")):
+        work = tmp_path / name
+        work.symlink_to(target)
+        with pytest.raises(BadInput, match="symbolic link"):
+            snapshot(work, objects)
+        with pytest.raises(BadInput, match="symbolic link"):
+            place((ref(objects, "a.py", "new"),), work, objects, [])
+    assert [path.name for path in outside.iterdir()] == ["theirs.txt"]
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_link_above_the_working_directory_is_none_of_its(tmp_path: Path, objects: Objects) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "home-link").symlink_to(tmp_path / "real")
+    place((ref(objects, "a.py", "new"),), tmp_path / "home-link" / "work", objects, [])
+    assert [file.path for file in snapshot(tmp_path / "home-link" / "work", objects)] == ["a.py"]
+
+
 def test_nothing_is_written_through_a_link(tmp_path: Path, objects: Objects) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
