@@ -253,6 +253,18 @@ def test_oracle_args_that_ask_nothing_are_sent_back(args: dict[str, Json], why: 
     assert why in (vetted("oracle", args) or "")
 
 
+@pytest.mark.parametrize("module", ["time", "sys", "os", "builtins", "posixpath", "_io", "zipimport", "os.path"])
+def test_a_module_that_python_has_built_in_is_sent_back(module: str) -> None:
+    why = vetted("oracle", {"call": f"{module}.add", "args": [1, 2], "returns": 3}) or ""
+    assert "is built into Python" in why
+    assert "another name" in why
+
+
+@pytest.mark.parametrize("module", ["json", "typing", "re", "calc", "timer", "pkg.time"])
+def test_any_other_module_may_be_called(module: str) -> None:
+    assert vetted("oracle", {"call": f"{module}.add", "args": [1, 2], "returns": 3}) is None
+
+
 def test_null_may_be_wanted_where_it_is_said(objects: Objects) -> None:
     args: dict[str, Json] = {"call": "calc.add", "args": [], "returns": None}
     assert vetted("oracle", args) is None

@@ -7,6 +7,7 @@ in the child's memory can still find it.
 
 from __future__ import annotations
 
+import importlib.machinery
 import json
 import math
 import secrets
@@ -83,6 +84,8 @@ class OracleReview:
             oracle = args.resolve()
         except BadInput as error:
             return error.fact
+        if (fault := _unreachable(oracle)) is not None and args.oracle is None:
+            return fault
         if _unsaid(check):
             return 'a case says neither returns nor raises; where nothing is returned give "returns": null'
         return _otherwise(check.says, oracle) if args.args is not None else None
@@ -107,6 +110,14 @@ class OracleReview:
             saw=saw,
             strength=NOT_HIDDEN if hidden else OPEN_CASES,
         )
+
+
+def _unreachable(oracle: Oracle) -> str | None:
+    """Why a module cannot be the deliverables' own, whatever file they hold: Python has one that comes before any file."""
+    module = oracle.call.partition(".")[0]
+    if module in sys.builtin_module_names or importlib.machinery.FrozenImporter.find_spec(module) is not None:
+        return f"the module {module} is built into Python, so no {module}.py can be called; give the file another name"
+    return None
 
 
 def _unsaid(check: Check) -> bool:
