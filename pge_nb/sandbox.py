@@ -6,10 +6,13 @@ It is no isolation: the child is this user, with this user's files and network. 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import re
 import selectors
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -22,6 +25,8 @@ ISOLATION = "not isolated: generated code ran as this user, within a time limit 
 MAX_OUTPUT = 1_000_000
 CHUNK = 65_536
 SCRATCH = "pge-"
+"""How the name of a scratch directory begins; the process and eight characters more follow."""
+A_DAY = 86_400
 KEPT = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT")
 
 
@@ -69,13 +74,42 @@ def kill_group(child: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
-    """A temporary directory, gone afterwards whatever was left in it."""
-    path = Path(tempfile.mkdtemp(prefix=SCRATCH))
+    """A temporary directory, gone afterwards whatever was left in it. Its name tells whose it is, should that be killed."""
+    _sweep()
+    path = Path(tempfile.mkdtemp(prefix=f"{SCRATCH}{os.getpid()}-"))
     try:
         yield path
     finally:
-        _open_up(path)
-        shutil.rmtree(path, ignore_errors=True)
+        _remove(path)
+
+
+@functools.cache
+def _sweep() -> None:
+    """Once in a process: remove what processes that were killed have left behind, a day or longer ago."""
+    if os.name != "posix":
+        return
+    for path in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*-*"):
+        named = re.fullmatch(rf"{SCRATCH}([1-9][0-9]{{0,8}})-\w{{8}}", path.name)
+        with contextlib.suppress(OSError):
+            facts = path.lstat()
+            own = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid()
+            if named and own and time.time() - facts.st_mtime > A_DAY and not _runs(int(named[1])):
+                _remove(path)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # It is another user's.
+        pass
+    return True
+
+
+def _remove(path: Path) -> None:
+    _open_up(path)
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _open_up(path: Path) -> None:

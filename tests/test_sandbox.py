@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -232,6 +233,29 @@ def test_a_scratch_directory_is_gone_also_for_a_user_who_is_not_root(tmp_path: P
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert ran.stdout == "False\n"
+
+
+def test_what_a_killed_process_left_is_removed_a_day_later_and_nothing_else(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    old, new = time.time() - 100_000, time.time() - 80_000
+    left = {
+        f"pge-{ended.pid}-abcdefgh": old,
+        f"pge-{ended.pid}-newdir__": new,
+        f"pge-{os.getpid()}-living__": old,
+        "pge-demo": old,
+        "pge-demo-abcdefgh": old,
+        f"pge-{ended.pid}-longer-name": old,
+    }
+    for name, at in left.items():
+        (tmp_path / name / "tree").mkdir(parents=True)
+        os.utime(tmp_path / name, (at, at))
+    (tmp_path / f"pge-{ended.pid}-a_link__").symlink_to(tmp_path / "pge-demo")
+    code = "from pge_nb.sandbox import scratch\nwith scratch() as path: print(path.name)\n"
+    name = subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)}, text=True)
+    stays = {*left, f"pge-{ended.pid}-a_link__"} - {f"pge-{ended.pid}-abcdefgh"}
+    assert {path.name for path in tmp_path.iterdir()} == stays
+    assert re.fullmatch(r"pge-\d+-\w{8}\n", name)
 
 
 def test_links_out_of_a_scratch_directory_are_not_followed(tmp_path: Path) -> None:

@@ -105,6 +105,6 @@ def seen(ran: Ran, tree: Tree) -> str:
 
 def _shown(text: str, tree: Tree) -> str:
     text = text.replace(str(tree.root), ".").replace(str(tree.root.parent), "..")
-    text = re.sub(rf"{re.escape(tempfile.gettempdir())}/{SCRATCH}\w{{8}}", "/tmp", text)  # noqa: S108 - it is shown, not used
+    text = re.sub(rf"{re.escape(tempfile.gettempdir())}/{SCRATCH}\d+-\w{{8}}", "/tmp", text)  # noqa: S108 - it is shown, not used
     text = ADDRESS.sub("0x...", DURATION.sub("... s", text)).strip()
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}\n[cut: {len(text) - SHOWN} more characters]"
