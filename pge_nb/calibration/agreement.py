@@ -11,7 +11,7 @@ import numpy as np
 from sklearn import metrics
 
 from pge_nb.calibration import coincidence, rates
-from pge_nb.calibration.choose import Textbook, estimate
+from pge_nb.calibration.choose import LINEARISED, Textbook, estimate
 from pge_nb.calibration.estimate import Estimate
 from pge_nb.calibration.inputs import (
     Coded,
@@ -45,8 +45,6 @@ from pge_nb.calibration.patterns import (
 from pge_nb.calibration.sums import Statistic, Sums
 
 Metric: TypeAlias = Literal["nominal", "ordinal", "interval"]
-
-MOST_VALUES = 30
 
 
 def percent_agreement(
@@ -235,7 +233,8 @@ def krippendorff_alpha(
     Undefined (nan) when all ratings are one label.
 
     Default interval: Dirichlet posterior of the patterns (nominal and ordinal, no gaps, at most 256 patterns), else the
-    delete-one jackknife on Fisher's z. Analytic: linearised, t(n - 1).
+    delete-one jackknife on Fisher's z. Analytic: linearised, t(n - 1). Ordinal ratings of more than 30 values are ranked anew in
+    each replicate; with more than 2,000 items or groups the jackknife leaves out 100 random blocks of them (fixed seed).
 
     Args:
         ratings: items x raters; krippendorff.alpha itself wants raters x items.
@@ -255,13 +254,14 @@ def krippendorff_alpha(
     kept = (~is_missing(matrix)).sum(axis=1) >= 2
     plan, missing = plan.keep(kept), int((~kept).sum())
     table = coincidence.table(matrix[kept], metric, labels)
-    sums = Sums(table.rows_of(table.codes), table.statistic, plan)
+    sums = table.sums(plan)
     value = sums.value() if plan.weighted else krippendorff_value(table, metric, sums)
     notes = () if not math.isnan(value) else ("all ratings are one label, or no item has two",)
     cells = (
         None if metric == "interval" else cells_of(np.asarray(table.codes, dtype=np.int64), table.size, table.rows_of)
     )
-    return estimate(sums, value, missing=missing, cells=cells, notes=notes)
+    textbook = Textbook("jackknife, t(n - 1)") if table.ranked else LINEARISED
+    return estimate(sums, value, missing=missing, cells=cells, textbook=textbook, notes=notes)
 
 
 def krippendorff_value(table: coincidence.Table, metric: Metric, sums: Sums) -> float:
@@ -272,7 +272,7 @@ def krippendorff_value(table: coincidence.Table, metric: Metric, sums: Sums) -> 
     distinct = len(np.unique(data[~np.isnan(data)]))
     if distinct < 2:
         return math.nan
-    if distinct > MOST_VALUES:
+    if distinct > coincidence.MOST_VALUES:
         # The package builds items x values x values: hours and gigabytes for continuous scores.
         return sums.value()
     return float(krippendorff.alpha(reliability_data=data.T, level_of_measurement=metric))

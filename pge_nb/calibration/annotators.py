@@ -28,8 +28,8 @@ from pge_nb.calibration.inputs import (
 )
 from pge_nb.calibration.people import panel
 from pge_nb.calibration.rates import mean_of, rate, wrap
-from pge_nb.calibration.resampling import RESAMPLES, draw_indices
-from pge_nb.calibration.sums import Sums
+from pge_nb.calibration.resampling import RESAMPLES
+from pge_nb.calibration.sums import Sums, counted
 from pge_nb.errors import BadInput, Uninformative
 
 Score: TypeAlias = Literal["accuracy", "neg_rmse"] | Callable[[Any, list[Any]], float]
@@ -180,8 +180,8 @@ def mean_advantage(wins: list[FloatArray], rows: list[BoolArray], plan: Design) 
     )
     sums = pulls if plan.groups is None else np.bincount(plan.groups, weights=pulls)
     if plan.interval == "bootstrap":
-        drawn = draw_indices(len(sums), RESAMPLES, plan.generator())
-        ends = intervals.percentile(np.clip(value + sums[drawn].sum(axis=1), 0, 1), plan.level)
+        moved = [counts @ sums for counts in counted(RESAMPLES, len(sums), plan.generator())]
+        ends = intervals.percentile(np.clip(value + np.concatenate(moved), 0, 1), plan.level)
         return wrap(plan, value, ends, "percentile bootstrap over people", missing=0, notes=())
     variance = float((sums**2).sum()) * len(sums) / max(len(sums) - 1, 1)
     ends = intervals.wald(value, variance, intervals.quantile(plan.level, len(sums)), 0.0, 1.0)

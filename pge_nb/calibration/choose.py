@@ -11,7 +11,7 @@ from pge_nb.calibration import intervals
 from pge_nb.calibration.estimate import Estimate
 from pge_nb.calibration.inputs import FloatArray, warn_few_groups
 from pge_nb.calibration.intervals import Ends
-from pge_nb.calibration.resampling import RESAMPLES, draw_indices
+from pge_nb.calibration.resampling import RESAMPLES, unit_name
 from pge_nb.calibration.sums import Sums
 
 
@@ -111,7 +111,10 @@ def jackknife_ends(sums: Sums, value: float, cells: Cells | None, low: float) ->
     """Jackknife on Fisher's z; where it can say nothing, the posterior with each group counted as one item."""
     plan = sums.design
     unit = "item" if plan.count is None else "group"
-    ends = intervals.fisher_jackknife(value, sums.without_each(), intervals.quantile(plan.level, plan.units), low)
+    without = sums.without_each()
+    ends = intervals.fisher_jackknife(value, without, intervals.quantile(plan.level, len(without)), low)
+    if ends is not None and len(without) < plan.units:
+        return ends, f"delete-{unit_name(plan)} jackknife on Fisher z, t({len(without) - 1})"
     if ends is not None:
         return ends, f"delete-one-{unit} jackknife on Fisher z, t({unit[0].upper()} - 1)".replace("t(I", "t(n")
     if cells is not None:
@@ -124,5 +127,5 @@ def bootstrap_ends(sums: Sums, value: float, whole: Ends) -> Ends:
     plan = sums.design
     if plan.units < 2:
         return whole
-    replicates = sums.resampled(draw_indices(plan.units, RESAMPLES, plan.generator()))
+    replicates = sums.resampled(RESAMPLES, plan.generator())
     return intervals.bca(value, replicates, sums.without_each(), plan.level)

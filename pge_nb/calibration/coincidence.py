@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pge_nb.calibration.inputs import FloatArray, code, numbers
-from pge_nb.calibration.sums import Statistic, fraction
+from pge_nb.calibration.inputs import Design, FloatArray, code, numbers
+from pge_nb.calibration.resampling import jackknife_units
+from pge_nb.calibration.sums import Statistic, Sums, counted, fraction, quietly
 from pge_nb.errors import BadInput
 
 
@@ -22,6 +24,55 @@ class Table:
     size: int
     rows_of: Callable[[Any], FloatArray]
     statistic: Statistic
+    ranked: bool = False
+
+    def sums(self, plan: Design) -> Sums:
+        """Alpha of these items."""
+        kind = Ranked if self.ranked else Sums
+        return kind(self.rows_of(self.codes), self.statistic, plan)
+
+
+MOST_VALUES = 30  # above it a table with a column for each pair of values is gigabytes
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked(Sums):
+    """Ordinal alpha of many values: ``rows`` are items x raters, -1 missing, and every replicate ranks them anew."""
+
+    def value(self) -> float:
+        """Alpha of all items."""
+        return self.at(self.design.weights)
+
+    def at(self, weights: FloatArray) -> float:
+        """Alpha where the items weigh this: that of the squared differences of midranks."""
+        rows, weights = self.rows[weights > 0], weights[weights > 0]
+        present = rows >= 0
+        values, places = np.unique(rows[present], return_inverse=True)
+        if not len(values):
+            return math.nan
+        mass = np.bincount(places, weights=np.repeat(weights, present.sum(axis=1)))
+        ranks = np.full(rows.shape, np.nan)
+        # The mean midrank is half of all mass; centred numbers keep their squares exact.
+        ranks[present] = (np.cumsum(mass) - mass / 2 - mass.sum() / 2)[places]
+        return float(quietly(interval_alpha, weights @ interval_rows(ranks)))
+
+    def without_each(self) -> FloatArray:
+        """Alpha without each unit, or without each block of them where they are many."""
+        units, weights = jackknife_units(self.design), self.design.weights
+        return np.array([self.at(weights * (units != one)) for one in range(int(units.max()) + 1)])
+
+    def variance(self, *, corrected: bool = True) -> float:
+        """Jackknife variance, which holds the G / (G - 1) of ``corrected``."""
+        without = self.without_each()
+        spread = float(((without - without.mean()) ** 2).sum())
+        share = (len(without) - 1) / len(without)
+        return spread * (share if corrected else share**2)
+
+    def resampled(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Alpha of each of n resamples of units."""
+        unit = np.arange(self.design.n) if self.design.groups is None else self.design.groups
+        blocks = counted(n, self.design.units, rng)
+        return np.array([self.at(self.design.weights * counts[unit]) for block in blocks for counts in block])
 
 
 def table(
@@ -45,6 +96,10 @@ def table(
         raise BadInput(f"metric is {metric!r}.", 'Give "nominal", "ordinal" or "interval".')
     if not coded.ordered:
         raise BadInput(f"The order of the labels {coded.labels!r} is not declared.", "Give labels=[...], lowest first.")
+    if len(coded.labels) > MOST_VALUES:
+        return Table(
+            coded.codes, len(coded.labels), lambda codes: codes.astype(np.float64), interval_alpha, ranked=True
+        )
     return ordinal_table(coded.codes, len(coded.labels))
 
 

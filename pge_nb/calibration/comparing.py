@@ -25,6 +25,7 @@ from pge_nb.calibration.inputs import (
     scalar,
 )
 from pge_nb.calibration.rates import paired_difference, rate
+from pge_nb.calibration.sums import CHUNK
 from pge_nb.calibration.verdicts import binary
 from pge_nb.errors import BadInput
 
@@ -168,5 +169,8 @@ def sign_flip(sums: FloatArray) -> float:
     if len(sums) <= ENUMERATED:
         signs = np.array(list(itertools.product((-1.0, 1.0), repeat=len(sums)))).reshape(-1, len(sums))
         return float((np.abs(signs @ sums) >= seen).mean())
-    draws = np.random.default_rng(FLIP_SEED).integers(0, 2, size=(FLIPS, len(sums))) * 2.0 - 1
-    return float((1 + (np.abs(draws @ sums) >= seen).sum()) / (1 + FLIPS))
+    rng, step, reached = np.random.default_rng(FLIP_SEED), max(1, CHUNK // len(sums)), 0
+    for start in range(0, FLIPS, step):
+        signs = rng.integers(0, 2, size=(min(step, FLIPS - start), len(sums))) * 2.0 - 1
+        reached += int((np.abs(signs @ sums) >= seen).sum())
+    return (1 + reached) / (1 + FLIPS)

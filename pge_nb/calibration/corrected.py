@@ -30,7 +30,7 @@ from pge_nb.calibration.inputs import (
 from pge_nb.calibration.intervals import Ends
 from pge_nb.calibration.prediction_powered import powered_rate
 from pge_nb.calibration.rates import effective_size, mean_of
-from pge_nb.calibration.resampling import RESAMPLES, draw_indices
+from pge_nb.calibration.resampling import RESAMPLES
 from pge_nb.calibration.sums import Statistic, Sums
 from pge_nb.calibration.verdicts import binary
 from pge_nb.errors import BadInput, Uninformative
@@ -309,10 +309,13 @@ def resampled(samples: Samples, errors: tuple[float, float]) -> FloatArray:
     rng = samples.plan.generator()
     rows = np.column_stack([samples.truth * samples.passed, samples.truth, samples.passed, np.ones(len(samples.truth))])
 
-    drawn = draw_indices(samples.plan.units, RESAMPLES, rng)
-    tpr, tnr = (Sums(rows, statistic, samples.plan).resampled(drawn) for statistic in latent_statistics(errors))
-    plan = samples.plan_unlabelled
-    seen = mean_of(samples.unlabelled, plan).resampled(draw_indices(plan.units, RESAMPLES, rng))
+    two = latent_statistics(errors)
+
+    def both(sums: NDArray[Any]) -> NDArray[Any]:
+        return np.stack([statistic(sums) for statistic in two], axis=-1)
+
+    tpr, tnr = Sums(rows, both, samples.plan).resampled(RESAMPLES, rng).T
+    seen = mean_of(samples.unlabelled, samples.plan_unlabelled).resampled(RESAMPLES, rng)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.clip((seen + tnr - 1) / (tpr + tnr - 1), 0, 1), dtype=np.float64)
 

@@ -25,7 +25,7 @@ from pge_nb.calibration.inputs import (
 )
 from pge_nb.calibration.intervals import Ends
 from pge_nb.calibration.rates import undefined, wrap
-from pge_nb.calibration.resampling import RESAMPLES, resample_indices, without_blocks
+from pge_nb.calibration.resampling import RESAMPLES, drawn_rows, without_blocks
 from pge_nb.calibration.verdicts import binary
 
 
@@ -178,6 +178,5 @@ def bootstrap_auc(items: Scored, value: float) -> Ends:
         return float(np.average(placed(scores[good], scores[~good], weights[~good]), weights=weights[good]))
 
     arrays: list[Any] = [items.good, items.scores, plan.weights]
-    drawn = resample_indices(plan.n, RESAMPLES, groups=plan.groups, rng=plan.generator())
-    replicates = np.array([area(*(array[rows] for array in arrays)) for rows in drawn])
+    replicates = np.array([area(*(array[rows] for array in arrays)) for rows in drawn_rows(plan, RESAMPLES)])
     return intervals.bca(value, replicates, without_blocks(area, arrays, plan.groups), plan.level)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pge_nb.calibration import intervals
 from pge_nb.calibration.estimate import Estimate, Shown
 from pge_nb.calibration.inputs import (
+    BoolArray,
     Design,
     FloatArray,
     Interval,
@@ -25,7 +26,7 @@ from pge_nb.calibration.inputs import (
     warn_few_groups,
 )
 from pge_nb.calibration.rates import wrap
-from pge_nb.calibration.resampling import RESAMPLES, resample_indices
+from pge_nb.calibration.resampling import RESAMPLES, drawn_rows
 from pge_nb.errors import BadInput, Uninformative
 
 # labels of two raters (and the items' weights, where there are any) -> number
@@ -87,15 +88,19 @@ def human_ceiling(
     people, verdicts = panel(ratings, judge, fewest=2)
     plan = design(len(verdicts), level=level, groups=groups, item_weights=item_weights, interval=interval, rng=rng)
     pair, weights = named_statistic(statistic), plan.weights if plan.weighted else None
+    rated, silent = ~is_missing(people) & ~is_missing(verdicts)[:, None], int(is_missing(verdicts).sum())
+    if not callable(statistic):
+        people, verdicts = as_positions(people, verdicts)
 
     def both(rows: NDArray[np.int64]) -> FloatArray:
-        return against_panels(people[rows], verdicts[rows], pair, None if weights is None else weights[rows])
+        return against_panels(
+            people[rows], verdicts[rows], rated[rows], pair, None if weights is None else weights[rows]
+        )
 
     value = both(np.arange(plan.n))
     units = np.arange(plan.n) * min(BLOCKS, plan.n) // plan.n if plan.groups is None else plan.groups
     without = np.array([both(np.flatnonzero(units != unit)) for unit in range(int(units.max()) + 1)])
     drawn = resampled(both, plan) if interval == "bootstrap" else None
-    silent = int(is_missing(verdicts).sum())
 
     def shown(combine: FloatArray) -> Estimate:
         ends, method = panel_ends(
@@ -113,8 +118,7 @@ def human_ceiling(
 
 def resampled(both: Callable[[NDArray[np.int64]], FloatArray], plan: Design) -> FloatArray:
     """Both figures of each resample."""
-    drawn = resample_indices(plan.n, RESAMPLES, groups=plan.groups, rng=plan.generator())
-    return np.array([both(rows) for rows in drawn])
+    return np.array([both(rows) for rows in drawn_rows(plan, RESAMPLES)])
 
 
 def panel_ends(
@@ -167,25 +171,32 @@ def named_statistic(statistic: str | PairStatistic) -> PairStatistic:
 
 
 def plain_accuracy(a: NDArray[Any], b: NDArray[Any], weights: FloatArray | None = None) -> float:
-    """Share of items with the same label."""
-    return float(np.average([x == y for x, y in zip(a.tolist(), b.tolist(), strict=True)], weights=weights))
+    """Share of items with the same label, by position."""
+    return float(np.average(a == b, weights=weights))
 
 
 def plain_kappa(a: NDArray[Any], b: NDArray[Any], weights: FloatArray | None = None) -> float:
-    """Cohen's kappa, nan where it is undefined; called many times over, so without a library's checks."""
-    positions = {label: k for k, label in enumerate(dict.fromkeys([*a.tolist(), *b.tolist()]))}
-    first, second = (np.array([positions[label] for label in one.tolist()]) for one in (a, b))
-    share = np.full(len(first), 1 / len(first)) if weights is None else weights / weights.sum()
-    sides = [np.bincount(one, weights=share, minlength=len(positions)) for one in (first, second)]
+    """Cohen's kappa of positions, nan where it is undefined; called many times over, so without a library's checks."""
+    if a.min() == a.max() == b.min() == b.max():
+        return math.nan
+    share = np.full(len(a), 1 / len(a)) if weights is None else weights / weights.sum()
+    sides = [np.bincount(one, weights=share, minlength=int(max(a.max(), b.max())) + 1) for one in (a, b)]
     expected = float(sides[0] @ sides[1])
-    return (float(share[first == second].sum()) - expected) / (1 - expected) if len(positions) > 1 else math.nan
+    return (float(share[a == b].sum()) - expected) / (1 - expected)
+
+
+def as_positions(people: NDArray[Any], verdicts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Labels as numbers, the same one for the same label."""
+    positions: dict[Any, int] = {}
+    flat = [positions.setdefault(label, len(positions)) for label in [*people.ravel().tolist(), *verdicts.tolist()]]
+    codes = np.array(flat, dtype=np.int64)
+    return codes[: people.size].reshape(people.shape), codes[people.size :]
 
 
 def against_panels(
-    people: NDArray[Any], verdicts: NDArray[Any], pair: PairStatistic, weights: FloatArray | None
+    people: NDArray[Any], verdicts: NDArray[Any], rated: BoolArray, pair: PairStatistic, weights: FloatArray | None
 ) -> FloatArray:
-    """(mean statistic of the left-out people, of the judge)."""
-    rated = ~is_missing(people) & ~is_missing(verdicts)[:, None]
+    """(mean statistic of the left-out people, of the judge) on the items that each pair and the judge rated."""
     found = []
     for left_out in range(people.shape[1]):
         sides = []

@@ -11,7 +11,7 @@ from pge_nb.calibration import intervals
 from pge_nb.calibration.estimate import CalibrationWarning, Estimate
 from pge_nb.calibration.inputs import Design, FloatArray, warn_few_groups
 from pge_nb.calibration.rates import mean_of
-from pge_nb.calibration.resampling import RESAMPLES, draw_indices
+from pge_nb.calibration.resampling import RESAMPLES
 from pge_nb.errors import Uninformative
 
 FEWEST_LABELS = 100
@@ -108,6 +108,6 @@ def compare_rates(passed: FloatArray, plan: Design, seen: FloatArray, other: Des
 def resampled_ends(labelled: FloatArray, plan: Design, seen: FloatArray, other: Design) -> intervals.Ends:
     """Percentile interval of resamples of both samples, lambda held."""
     rng = plan.generator()
-    first = mean_of(labelled, plan).resampled(draw_indices(plan.units, RESAMPLES, rng))
-    second = mean_of(seen, other).resampled(draw_indices(other.units, RESAMPLES, rng))
+    first = mean_of(labelled, plan).resampled(RESAMPLES, rng)
+    second = mean_of(seen, other).resampled(RESAMPLES, rng)
     return intervals.percentile(np.clip(first + second, 0, 1), plan.level)

@@ -25,7 +25,7 @@ from pge_nb.calibration.inputs import (
 )
 from pge_nb.calibration.intervals import Ends
 from pge_nb.calibration.rates import wrap
-from pge_nb.calibration.resampling import RESAMPLES, resample_indices
+from pge_nb.calibration.resampling import MOST_UNITS, RESAMPLES, drawn_rows, jackknife_units, unit_name
 from pge_nb.calibration.sums import TINY, without_rounding
 from pge_nb.errors import BadInput
 
@@ -51,7 +51,8 @@ def rank_correlation(
     computes the first two where items weigh the same; with weights a pair weighs the product, and a midrank is the weight
     below plus half the weight alike. Undefined (nan) where a rater gives all items one score.
 
-    Default interval: delete-one jackknife on Fisher's z with t(n - 1) or t(G - 1), ranked anew each time. Analytic: Bonett &
+    Default interval: delete-one jackknife on Fisher's z with t(n - 1) or t(G - 1), ranked anew each time; with more than 2,000
+    items or groups it leaves out 100 random blocks of them (fixed seed) and says so. Analytic: Bonett &
     Wright (2000) for Spearman and Kendall; for Somers, and with groups, the jackknife without Fisher's z.
 
     Args:
@@ -87,34 +88,43 @@ def correlate(x: FloatArray, y: FloatArray, weights: FloatArray | None, method: 
     """The statistic: scipy's, or the weighted one; nan where a rater gives one score."""
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return math.nan
-    if weights is not None or method == "somers":
-        # scipy.stats.somersd goes through an n x n table cell by cell in Python: minutes for 1,000 distinct scores.
-        mass = np.ones(len(x)) if weights is None else weights
+    if weights is not None:
         if method == "spearman":
-            return weighted_spearman(midranks(x, mass), midranks(y, mass), mass)
-        return float(ratio(pair_parts(x, y, mass, np.arange(len(x)))[0], method))
+            return weighted_spearman(midranks(x, weights), midranks(y, weights), weights)
+        return within(float(ratio(pair_parts(x, y, weights, np.arange(len(x)))[0], method)))
     if method == "spearman":
-        return float(stats.spearmanr(x, y).statistic)
-    return float(stats.kendalltau(x, y).statistic)
+        return within(float(stats.spearmanr(x, y).statistic))
+    tau = float(stats.kendalltau(x, y).statistic)
+    # scipy.stats.somersd goes through an n x n table cell by cell in Python; the two differ in the pairs untied in b and a.
+    return within(tau if method == "kendall" else tau * math.sqrt(untied(y) / untied(x)))
+
+
+def within(value: float) -> float:
+    """Rounding must not lead out of -1 to 1."""
+    return value if math.isnan(value) else min(max(value, -1.0), 1.0)
+
+
+def untied(values: FloatArray) -> float:
+    """Ordered pairs with unequal values."""
+    counts = np.unique(values, return_counts=True)[1].astype(np.float64)
+    return float(len(values)) ** 2 - float((counts**2).sum())
 
 
 def ends_of(x: FloatArray, y: FloatArray, plan: Design, method: Method, value: float) -> tuple[Ends, str]:
     """Interval and its name."""
     if plan.interval == "bootstrap":
         return bootstrap_ends(x, y, plan, method, value), "BCa bootstrap"
-    units = np.arange(plan.n) if plan.groups is None else plan.groups
-    z = intervals.quantile(plan.level, plan.units)
     if plan.interval == "analytic" and plan.groups is None and not plan.weighted and method != "somers":
         return bonett_wright(value, plan.n, method, intervals.quantile(plan.level)), "Bonett and Wright"
-    without = without_each(x, y, plan.weights, units, method)
+    without = without_each(x, y, plan, method)
+    z = intervals.quantile(plan.level, len(without))
     if plan.interval == "analytic":
-        spread = (plan.units - 1) / plan.units * float(((without - without.mean()) ** 2).sum())
+        spread = (len(without) - 1) / len(without) * float(((without - without.mean()) ** 2).sum())
         return intervals.wald(value, spread, z, -1.0, 1.0), "linearised, t(n - 1)"
     ends = intervals.fisher_jackknife(value, without, z)
-    name = "item" if plan.groups is None else "group"
     if ends is None:
         return (-1.0, 1.0), "undefined: the jackknife has no variation"
-    return ends, f"delete-one-{name} jackknife on Fisher z"
+    return ends, f"delete-{unit_name(plan)} jackknife on Fisher z"
 
 
 def bonett_wright(value: float, n: int, method: Method, z: float) -> Ends:
@@ -132,12 +142,18 @@ def ratio(parts: FloatArray, method: Method) -> FloatArray:
     return np.asarray(parts[..., 0] / np.where(spread > 0, spread, np.nan))
 
 
-def without_each(x: FloatArray, y: FloatArray, weights: FloatArray, units: IntArray, method: Method) -> FloatArray:
-    """The statistic without each unit in turn."""
-    if method != "spearman":
+def without_each(x: FloatArray, y: FloatArray, plan: Design, method: Method) -> FloatArray:
+    """The statistic without each unit in turn, or without each block of them where they are many."""
+    weights, units = plan.weights, jackknife_units(plan)
+    if method == "spearman":
+        ranks = midranks(x, weights), midranks(y, weights)
+        order = np.argsort(units, kind="stable")
+        members = np.split(order, np.cumsum(np.bincount(units))[:-1])
+        return np.array([spearman_without((x, y), ranks, weights, gone) for gone in members])
+    if plan.weighted or plan.units <= MOST_UNITS:
         total, parts = pair_parts(x, y, weights, units)
         return ratio(without_rounding(total - parts, np.abs(total).max()), method)
-    return np.array([spearman_without(x, y, weights, units == unit) for unit in range(int(units.max()) + 1)])
+    return np.array([correlate(x[units != one], y[units != one], None, method) for one in range(int(units.max()) + 1)])
 
 
 def pair_parts(x: FloatArray, y: FloatArray, weights: FloatArray, units: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -160,11 +176,16 @@ def pair_parts(x: FloatArray, y: FloatArray, weights: FloatArray, units: IntArra
     return own.sum(axis=0), 2 * own - inner
 
 
-def spearman_without(x: FloatArray, y: FloatArray, weights: FloatArray, gone: BoolArray) -> float:
+def spearman_without(
+    pair: tuple[FloatArray, FloatArray], ranks: tuple[FloatArray, FloatArray], weights: FloatArray, gone: IntArray
+) -> float:
     """Spearman's correlation of the other items, their midranks less what the unit put below them."""
-    kept = ~gone
-    ranks = [midranks(values, weights)[kept] - below(values[kept], values[gone], weights[gone]) for values in (x, y)]
-    return weighted_spearman(ranks[0], ranks[1], weights[kept])
+    kept = np.ones(len(weights), dtype=bool)
+    kept[gone] = False
+    a, b = (
+        rank[kept] - below(values[kept], values[gone], weights[gone]) for values, rank in zip(pair, ranks, strict=True)
+    )
+    return weighted_spearman(a, b, weights[kept])
 
 
 def below(values: FloatArray, others: FloatArray, weights: FloatArray) -> FloatArray:
@@ -181,7 +202,7 @@ def weighted_spearman(a: FloatArray, b: FloatArray, weights: FloatArray) -> floa
         return math.nan
     a, b = a - np.average(a, weights=weights), b - np.average(b, weights=weights)
     spread = math.sqrt(float((weights * a * a).sum()) * float((weights * b * b).sum()))
-    return float((weights * a * b).sum()) / spread if spread > TINY * float(weights.sum()) ** 3 else math.nan
+    return within(float((weights * a * b).sum()) / spread) if spread > TINY * float(weights.sum()) ** 3 else math.nan
 
 
 def midranks(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -193,8 +214,8 @@ def midranks(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 def bootstrap_ends(x: FloatArray, y: FloatArray, plan: Design, method: Method, value: float) -> Ends:
     """BCa over items or groups, with the jackknife's acceleration."""
-    drawn = resample_indices(plan.n, RESAMPLES, groups=plan.groups, rng=plan.generator())
     weights = plan.weights if plan.weighted else None
-    replicates = [correlate(x[k], y[k], None if weights is None else weights[k], method) for k in drawn]
-    units = np.arange(plan.n) if plan.groups is None else plan.groups
-    return intervals.bca(value, np.array(replicates), without_each(x, y, plan.weights, units, method), plan.level)
+    replicates = [
+        correlate(x[k], y[k], None if weights is None else weights[k], method) for k in drawn_rows(plan, RESAMPLES)
+    ]
+    return intervals.bca(value, np.array(replicates), without_each(x, y, plan, method), plan.level)

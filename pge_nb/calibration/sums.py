@@ -62,11 +62,10 @@ class Sums:
         rest = without_rounding(units.sum(axis=0) - units, np.abs(units).sum(axis=0))
         return np.asarray(quietly(self.statistic, rest), dtype=np.float64)
 
-    def resampled(self, indices: IntArray) -> FloatArray:
-        """The statistic of each row of ``indices``, which name units (resamples x draws)."""
+    def resampled(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """The statistic of each of n resamples of units."""
         units = self.units()
-        blocks = [quietly(self.statistic, counts @ units) for counts in counted(indices, len(units))]
-        return np.concatenate(blocks) if blocks else np.empty(0)
+        return np.concatenate([quietly(self.statistic, counts @ units) for counts in counted(n, len(units), rng)])
 
 
 def without_rounding(difference: NDArray[Any], scale: NDArray[Any]) -> NDArray[Any]:
@@ -85,10 +84,15 @@ def quietly(statistic: Statistic, sums: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(statistic(sums))
 
 
-def counted(indices: IntArray, units: int) -> Iterator[FloatArray]:
-    """How often each unit was drawn, a block of resamples at a time."""
-    step = max(1, CHUNK // max(units, 1))
-    for start in range(0, len(indices), step):
-        block = indices[start : start + step]
+def counted(n: int, units: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """How often each unit is drawn in n resamples, a block of them at a time."""
+    for block in draws(n, units, rng):
         flat = block + np.arange(len(block))[:, None] * units
         yield np.bincount(flat.ravel(), minlength=len(block) * units).reshape(len(block), units).astype(np.float64)
+
+
+def draws(n: int, units: int, rng: np.random.Generator) -> Iterator[IntArray]:
+    """Units drawn with replacement (resamples x units), as many resamples at a time as memory bears."""
+    step = max(1, CHUNK // max(units, 1))
+    for start in range(0, n, step):
+        yield rng.integers(0, units, size=(min(step, n - start), units), dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from dataclasses import dataclass
 
@@ -101,14 +102,23 @@ def threshold_for_false_pass(
 def descend(items: Scored, size: float, max_rate: float, confidence: float) -> tuple[float, float, float]:
     """The last candidate of the sequence that holds, its limit, and the one that ended it (nan: none did)."""
     bad_scores, weights = items.scores[~items.good], items.plan.weights[~items.good]
-    best, bound = math.inf, 0.0
-    for candidate in np.unique(items.scores)[::-1]:
-        hits = float(weights[bad_scores >= candidate].sum() / weights.sum()) * size
-        limit = intervals.exact_upper(hits, size, confidence)
-        if limit > max_rate:
-            return best, bound, float(candidate)
-        best, bound = float(candidate), limit
-    return best, bound, math.nan
+    candidates = np.unique(items.scores)[::-1]
+    hits = share_from(candidates, bad_scores, weights) * size
+    # The limit grows with the hits, and they with each candidate: the first that is too high is found by halving.
+    first = bisect.bisect_left(
+        range(len(candidates)), True, key=lambda k: intervals.exact_upper(float(hits[k]), size, confidence) > max_rate
+    )
+    ended = float(candidates[first]) if first < len(candidates) else math.nan
+    if not first:
+        return math.inf, 0.0, ended
+    return float(candidates[first - 1]), intervals.exact_upper(float(hits[first - 1]), size, confidence), ended
+
+
+def share_from(candidates: FloatArray, scores: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weighted share of the scores that reach each candidate."""
+    order = np.argsort(scores, kind="stable")
+    upto = np.concatenate([[0.0], np.cumsum(weights[order])])
+    return np.asarray(1 - upto[np.searchsorted(scores[order], candidates, side="left")] / upto[-1], dtype=np.float64)
 
 
 def told(best: float, ended: float, size: float, needed: int) -> tuple[str, ...]:
@@ -205,9 +215,8 @@ def threshold_by_cost(
     weights = items.plan.weights
     share = float(weights[items.good].sum() / weights.sum()) if prevalence is None else prevalence
     candidates = np.concatenate([[math.inf], np.unique(items.scores)[::-1]])
-    accepted = items.scores[None, :] >= candidates[:, None]
-    bad_in = (accepted * (weights * ~items.good)).sum(axis=1) / weights[~items.good].sum()
-    good_out = (~accepted * (weights * items.good)).sum(axis=1) / weights[items.good].sum()
+    bad_in = share_from(candidates, items.scores[~items.good], weights[~items.good])
+    good_out = 1 - share_from(candidates, items.scores[items.good], weights[items.good])
     costs = false_pass * (1 - share) * bad_in + false_fail * share * good_out
     best = int(np.argmin(np.round(costs, 12)))
     note = "the cost is told on the items that chose the threshold, and is too low"
