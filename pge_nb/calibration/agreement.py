@@ -25,6 +25,7 @@ from pge_nb.calibration.inputs import (
     check_labels_meet,
     code,
     columns,
+    declared,
     design,
     is_missing,
     ratings_matrix,
@@ -110,7 +111,7 @@ def cohen_kappa(
         a: first rater's labels, one an item.
         b: second rater's.
         weights: None for nominal labels, "linear" or "quadratic" for ordered ones.
-        labels: all labels in their order; needed for ordered text.
+        labels: all labels in their order; needed for ordered text, unless it is an ordered pandas Categorical.
         level: confidence level.
         groups: group of each item.
         item_weights: one an item.
@@ -122,7 +123,7 @@ def cohen_kappa(
     """
     first, second = columns(("a", a), ("b", b))
     check_labels_meet(first, second)
-    coded = code(np.column_stack([first.astype(object), second.astype(object)]), labels)
+    coded = code(np.column_stack([first.astype(object), second.astype(object)]), declared(labels, a, b))
     disagreement = 1 - similarity(coded, weights)
     plan = design(len(first), level=level, groups=groups, item_weights=item_weights, interval=interval, rng=rng)
     kept = np.asarray((coded.codes >= 0).all(axis=1), dtype=bool)
@@ -175,7 +176,7 @@ def gwet_ac(
     Raises:
         BadInput: for a wrong shape, an undeclared label, or ordered weights on text without declared labels.
     """
-    coded = code(ratings_matrix(ratings), labels)
+    coded = code(ratings_matrix(ratings), declared(labels, ratings))
     alike = similarity(coded, weights)
     plan = design(len(coded.codes), level=level, groups=groups, item_weights=item_weights, interval=interval, rng=rng)
     return by_shares(coded, alike, ac_statistic(alike), ac_chance(alike), plan)
@@ -239,10 +240,10 @@ def krippendorff_alpha(
     Args:
         ratings: items x raters; krippendorff.alpha itself wants raters x items.
         metric: "nominal", "ordinal" (ranks within these data) or "interval" (squared differences of numbers).
-        labels: all labels in their order; needed for ordinal text.
+        labels: all labels in their order; needed for ordinal text, unless it is an ordered pandas Categorical.
         level: confidence level.
         groups: group of each item.
-        item_weights: one an item.
+        item_weights: one an item; as alpha counts ratings (n - 1), a weight of 2 is not quite the item twice.
         interval: "default", "analytic" or "bootstrap".
         rng: generator or seed for the bootstrap.
 
@@ -253,7 +254,7 @@ def krippendorff_alpha(
     plan = design(len(matrix), level=level, groups=groups, item_weights=item_weights, interval=interval, rng=rng)
     kept = (~is_missing(matrix)).sum(axis=1) >= 2
     plan, missing = plan.keep(kept), int((~kept).sum())
-    table = coincidence.table(matrix[kept], metric, labels)
+    table = coincidence.table(matrix[kept], metric, declared(labels, ratings))
     sums = table.sums(plan)
     value = sums.value() if plan.weighted else krippendorff_value(table, metric, sums)
     notes = () if not math.isnan(value) else ("all ratings are one label, or no item has two",)

@@ -58,17 +58,17 @@ class Samples:
     notes: tuple[str, ...]
 
 
-def corrected_rate(
+def corrected_rate(  # noqa: PLR0917  # the specification writes these by position
     labels: Values,
     verdicts: Values,
     unlabelled: Values,
     method: Literal["lang-reiczigel", "ppi++"] = "lang-reiczigel",
-    *,
     carry: CarryOver | None = None,
     label_error: SupportsFloat | tuple[SupportsFloat, SupportsFloat] | None = None,
-    same_population: bool = False,
     groups: Values | None = None,
     groups_unlabelled: Values | None = None,
+    *,
+    same_population: bool = False,
     item_weights: Values | None = None,
     weights_unlabelled: Values | None = None,
     level: float = 0.95,
@@ -101,7 +101,7 @@ def corrected_rate(
         same_population: the caller's word that the labelled items are a random sample of the unlabelled ones' population.
         groups: group of each labelled item.
         groups_unlabelled: group of each unlabelled item.
-        item_weights: weight of each labelled item.
+        item_weights: weight of each labelled item; as ppi++'s lambda counts items, a weight of 2 is not quite the item twice.
         weights_unlabelled: weight of each unlabelled item.
         level: confidence level.
         interval: "default", "analytic" or "bootstrap".

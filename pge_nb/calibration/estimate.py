@@ -34,8 +34,8 @@ def digits(number: float) -> str:
 class Estimate:
     """A statistic with its interval.
 
-    ``float(e)`` is the value, and ``value, low, high = e`` unpacks it. A statistic that the data leave undefined has the value
-    nan and, as its interval, the whole range of the statistic: nothing is known.
+    ``float(e)`` is the value, ``f"{e:.2f}"`` and ``round(e, 2)`` take it, and ``value, low, high = e`` unpacks it. A statistic
+    that the data leave undefined has the value nan and, as its interval, the whole range of the statistic: nothing is known.
 
     Attributes:
         value: the statistic, in its own unit.
@@ -61,6 +61,12 @@ class Estimate:
 
     def __float__(self) -> float:
         return float(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
+
+    def __round__(self, places: int | None = None) -> float:
+        return round(self.value, places)
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.value, self.low, self.high))
@@ -152,7 +158,12 @@ def table_html(rows: dict[str, Estimate], remarks: tuple[str, ...] = ()) -> str:
 
 def latex_number(number: float) -> str:
     """The number in mathematics, so that its minus is one."""
-    return r"not measurable" if math.isnan(number) else f"${digits(number)}$"
+    if math.isnan(number):
+        return "not measurable"
+    if math.isinf(number):
+        return r"$\infty$" if number > 0 else r"$-\infty$"
+    mantissa, _, power = digits(number).partition("e")
+    return rf"${mantissa} \times 10^{{{int(power)}}}$" if power else f"${mantissa}$"
 
 
 def latex_text(text: str) -> str:

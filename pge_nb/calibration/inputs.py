@@ -26,6 +26,7 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 # np.array(["pass", np.nan]) silently holds the word "nan": these words are missing values, never labels.
 MISSING_WORDS = frozenset({"nan", "NaN", "NA", "<NA>"})
 FEW_GROUPS = 10
+EQUAL = 1e-12  # weights with mean 1 that differ by less are equal
 
 
 def column(values: Values, name: str = "values") -> NDArray[Any]:
@@ -159,6 +160,24 @@ class Coded:
         return self.declared or all(isinstance(label, (int, float, np.number)) for label in self.labels)
 
 
+def declared(labels: Sequence[Any] | None, *given: Any) -> Sequence[Any] | None:
+    """The labels' order as the caller gave it: in ``labels``, or as the categories of an ordered pandas Categorical.
+
+    Raises:
+        BadInput: when two ordered Categoricals differ in their categories.
+    """
+    if labels is not None:
+        return labels
+    parts = [
+        part for one in given for part in ([one[name] for name in one] if isinstance(one, pd.DataFrame) else [one])
+    ]
+    kinds = [getattr(part, "dtype", None) for part in parts]
+    orders = [list(kind.categories) for kind in kinds if isinstance(kind, pd.CategoricalDtype) and kind.ordered]
+    if any(order != orders[0] for order in orders):
+        raise BadInput("The raters' ordered categories differ.", "Give one order, in labels=[...].")
+    return orders[0] if orders else None
+
+
 def code(ratings: NDArray[Any], labels: Sequence[Any] | None) -> Coded:
     """Replace labels by their positions.
 
@@ -285,9 +304,10 @@ def design(
         raise BadInput(f"interval is {interval!r}.", 'Give "default", "analytic" or "bootstrap".')
     codes = None if groups is None else group_codes(groups, n)
     weights = np.ones(n) if item_weights is None else checked_weights(item_weights, n)
-    return Design(
-        weights=weights, groups=codes, level=level, interval=interval, rng=rng, weighted=item_weights is not None
-    )
+    # Equal weights are none, and so get the same intervals.
+    weighted = bool(n) and float(np.ptp(weights)) > EQUAL
+    weights = weights if weighted else np.ones(n)
+    return Design(weights=weights, groups=codes, level=level, interval=interval, rng=rng, weighted=weighted)
 
 
 def group_codes(groups: Values, n: int) -> IntArray:

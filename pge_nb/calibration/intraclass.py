@@ -48,7 +48,7 @@ def icc(
         kind: "A" is absolute agreement, "C" consistency, "1" raters that differ from item to item; ",k" the mean of all raters.
         level: confidence level.
         groups: group of each item.
-        item_weights: one an item.
+        item_weights: one an item; as the mean squares count items (n - 1), a weight of 2 is not quite the item twice.
         interval: "default", "analytic" or "bootstrap".
         rng: generator or seed for the bootstrap.
 

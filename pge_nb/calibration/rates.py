@@ -75,7 +75,7 @@ def rate_ends(sums: Sums, value: float, size: float) -> tuple[Ends, str]:
     if plan.interval == "analytic":
         independent = plan.count is None and not plan.weighted
         variance = value * (1 - value) / plan.n if independent else sums.variance()
-        return intervals.wald(value, variance, quantile_for(plan), 0.0, 1.0), "Wald" if independent else "Wald by group"
+        return intervals.wald(value, variance, quantile_for(plan), 0.0, 1.0), wald_name(plan)
     if plan.count is not None:
         ends = intervals.fisher_jackknife(value, sums.without_each(), quantile_for(plan), low=0.0)
         if ends is not None:
@@ -84,6 +84,13 @@ def rate_ends(sums: Sums, value: float, size: float) -> tuple[Ends, str]:
     return intervals.wilson(
         value, size, quantile_for(plan)
     ), "Wilson" if plain else f"Wilson, effective size {size:.1f}"
+
+
+def wald_name(plan: Design) -> str:
+    """Which variance a Wald interval rests on."""
+    if plan.count is not None:
+        return "Wald by group"
+    return "Wald, weighted" if plan.weighted else "Wald"
 
 
 def paired_difference(
@@ -111,9 +118,7 @@ def difference_ends(sums: Sums, value: float, more: float, less: float) -> tuple
     if plan.interval == "analytic":
         independent = plan.count is None and not plan.weighted
         variance = spread / plan.n if independent else sums.variance()
-        return intervals.wald(
-            value, variance, quantile_for(plan), -1.0, 1.0
-        ), "Wald" if independent else "Wald by group"
+        return intervals.wald(value, variance, quantile_for(plan), -1.0, 1.0), wald_name(plan)
     size = effective_size(sums, spread)
     name = "Tango" if plan.count is None and not plan.weighted else f"Tango, effective size {size:.1f}"
     return intervals.tango(more * size, less * size, size, quantile_for(plan)), name
