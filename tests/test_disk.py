@@ -118,9 +118,10 @@ def test_a_run_whose_process_was_killed_is_not_busy(tmp_path: Path) -> None:
         "import os, sys; from pge_nb.state import StateFile\n"
         "StateFile(sys.argv[1]).running().__enter__()\nos.kill(os.getpid(), 9)"
     )
-    subprocess.run([sys.executable, "-c", script, path], check=False, env={**os.environ, "PYTHONPATH": SOURCE})
+    killed = subprocess.run([sys.executable, "-c", script, path], check=False, env={**os.environ, "PYTHONPATH": SOURCE})
+    assert killed.returncode == -9
     with StateFile(path).running():
-        pass
+        assert (tmp_path / ".pge" / "run.pid").read_text() == f"{os.getpid()}\n"
 
 
 def test_this_process_may_not_run_it_twice(tmp_path: Path) -> None:

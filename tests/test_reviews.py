@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -182,7 +183,10 @@ def test_what_a_slow_pattern_left_open_a_missing_text_decides(objects: Objects) 
 
 @pytest.mark.parametrize("pattern", [r"[[a]", r"(?i)title", r"\btitle|Title\b", "\u20ac?T"])
 def test_an_ordinary_pattern_warns_nobody(pattern: str, objects: Objects) -> None:
-    look(objects, "file", {"path": "notes.md", "matches": pattern}, NOTES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        outcome = look(objects, "file", {"path": "notes.md", "matches": pattern}, NOTES)
+    assert outcome.met is not None
 
 
 @pytest.mark.parametrize(
