@@ -9,7 +9,7 @@ from typing import get_args
 from .agents.equipment import Equipment
 from .agents.evaluator import Evaluator
 from .agents.generator import Generator
-from .agents.opening import begin, equip, open_state
+from .agents.opening import begin, equip, models_in, open_state
 from .agents.planner import Planner
 from .config import LIMITS, HarnessConfig, limits_in
 from .contracts import settled
@@ -18,7 +18,7 @@ from .errors import BadInput, LimitReached, PgeError
 from .models import CallStopped, Listen, Model, Request, Stop
 from .models.limits import Prices
 from .payloads import Json
-from .phases import Phase, due, negotiation
+from .phases import PHASE_OF, Phase, due, negotiation
 from .records import (
     Amendment,
     Answer,
@@ -114,9 +114,7 @@ class PGEHarness:
         run = self.state.read()
         settings = {**run.settings, **limits}
         HarnessConfig(**{name: settings[name] for name in LIMITS})  # type: ignore[arg-type]  # says what is wrong
-        models = settings["models"]
-        names = [str(name) for name in models.values()] if isinstance(models, dict) else []
-        limits_in(settings).check_models(names, Prices.load())
+        limits_in(settings).check_models(models_in(settings), Prices.load())
         self.state.append(Record(payload=Amendment(limits=limits, text=text), by="person"))
         return self.state.read()
 
@@ -256,14 +254,7 @@ def _known_contents(run: Run) -> set[str]:
 def _phase_of(section: Section) -> Phase | None:
     """The phase that made a section; None for one that no agent made."""
     record = section.record
-    names = {
-        "plan": "plan",
-        "proposal": "propose",
-        "response": "respond",
-        "attempt": "generate",
-        "evaluation": "evaluate",
-    }
-    name = names.get(record.kind)
+    name = PHASE_OF.get(record.kind)
     if name is None:
         return None
-    return Phase(name=name, step=record.step, attempt=record.attempt, round=record.round or 1)  # type: ignore[arg-type]
+    return Phase(name=name, step=record.step, attempt=record.attempt, round=record.round or 1)

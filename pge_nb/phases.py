@@ -18,6 +18,14 @@ ROLE_OF: Mapping[str, Role] = {
     "generate": "generator",
     "evaluate": "evaluator",
 }
+PHASE_OF: Mapping[str, PhaseName] = {
+    "plan": "plan",
+    "proposal": "propose",
+    "response": "respond",
+    "attempt": "generate",
+    "evaluation": "evaluate",
+}
+"""Kind of section -> the agent's phase that makes it."""
 GATE_EVALUATIONS = 3
 """An evaluation that measured nothing is made again, at most twice."""
 

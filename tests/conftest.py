@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from notebook_shell import Shell
 
 # The same cases on every run in CI: what a search finds by chance must not decide whether an unrelated change lands.
 settings.register_profile("ci", derandomize=True)
@@ -20,3 +26,14 @@ def _no_outside(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith(("ANTHROPIC_", "PGE_NB_", "JPY_SESSION_NAME")) and name != "PGE_NB_SHARED":
             monkeypatch.delenv(name)
     monkeypatch.setenv("PGE_NB_LIVE", "0")
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+    """A real IPython shell with the extension loaded, in a directory of its own."""
+    from notebook_shell import Shell
+
+    monkeypatch.chdir(tmp_path)
+    opened = Shell()
+    yield opened
+    opened.close()

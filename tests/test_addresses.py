@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,14 +14,6 @@ from pge_nb.errors import BadInput
 from pge_nb.state import open_run
 
 RUN = "%pge run --practice stats --seed 2"
-
-
-@pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
-    monkeypatch.chdir(tmp_path)
-    opened = Shell()
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from pge_nb.models import NONCE, About, CallBroken, CallStopped, Request
 from pge_nb.models.claude import Claude
 from pge_nb.models.gathered import MALFORMED
 from pge_nb.models.recording import Recording
+from pge_nb.models.replay import Replay
 from pge_nb.records import Usage
 
 KEY = "sk-ant-0123456789abcdef"
@@ -120,7 +121,7 @@ def test_a_tool_call_whose_input_is_nested_too_deep_keeps_its_text_and_is_settle
     with asked([_tool_call(text)]) as (claude, stub):
         log = Recording(tmp_path / "calls.jsonl", claude)
         first, again = log.reply(request()), log.reply(request())
-    assert first.content == again.content == Recording.replay(tmp_path / "calls.jsonl").reply(request()).content
+    assert first.content == again.content == Replay(tmp_path / "calls.jsonl").reply(request()).content
     assert (first.content[0]["input"], first.content[0][MALFORMED]) == ({}, text)
     assert stub.tally.requests == len(log.calls()) == 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +24,6 @@ from pge_nb.state import StateFile, open_run
 
 RUN = "%pge run --practice stats --seed 2"
 FAILS = "%pge run --practice stats --seed 1 --skill 0 --max-retries 0"
-
-
-@pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
-    monkeypatch.chdir(tmp_path)
-    opened = Shell()
-    yield opened
-    opened.close()
 
 
 # A run, looked at in every way

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,6 @@ from notebook_shell import Shell
 
 from pge_nb.commands import COMMANDS
 from pge_nb.completing import HOOK, KEYS
-
-
-@pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
-    monkeypatch.chdir(tmp_path)
-    opened = Shell()
-    yield opened
-    opened.close()
 
 
 def offered(shell: Shell, line: str) -> list[str]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hand_runs import Hand
@@ -23,14 +21,6 @@ from pge_nb.run import Run
 MODELS: dict[str, Json] = {"models": dict.fromkeys(("planner", "generator", "evaluator"), "m")}
 SETTINGS = {**HarnessConfig(model="m").settings(), "max_steps": 4, "max_retries_per_step": 2, "max_contract_rounds": 3}
 PRICED = Prices(models={"m": Price(input=1.0, output=2.0, cache_read=0.1, cache_write=1.25)})
-
-
-@pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
-    monkeypatch.chdir(tmp_path)
-    opened = Shell()
-    yield opened
-    opened.close()
 
 
 def test_before_a_plan_the_calls_go_from_one_step_passed_at_once_to_all_that_may_be() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,14 +14,6 @@ from pge_nb.commands.grammar import arguments
 from pge_nb.commands.helping import usage
 from pge_nb.display import View
 from pge_nb.errors import BadInput
-
-
-@pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
-    monkeypatch.chdir(tmp_path)
-    opened = Shell()
-    yield opened
-    opened.close()
 
 
 def test_a_bare_line_says_what_is_here_and_what_to_do(shell: Shell) -> None:

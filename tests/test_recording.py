@@ -21,6 +21,7 @@ from pge_nb.models import About, CallBroken, CallStopped, Reply, Request, text_r
 from pge_nb.models.calllog import KINDS
 from pge_nb.models.limits import Limits, Prices
 from pge_nb.models.recording import Recording, call_of
+from pge_nb.models.replay import Replay
 from pge_nb.records import Usage
 from pge_nb.redaction import Redactor
 
@@ -494,7 +495,7 @@ def test_a_recording_replays_with_no_model_in_another_directory(path, tmp_path):
     first = log.reply(asked)
     log.observe(ABOUT, "command", {"run": "ls"}, "tree", lambda: "seen")
     shipped = path.read_bytes()
-    replay = Recording.replay(path)
+    replay = Replay(path)
     there = recording(tmp_path / "elsewhere" / "calls.jsonl", replay, limits=Limits(max_calls=0, max_dollars=0))
     again = there.reply(asked)
     assert replace(again, source="live") == first
@@ -509,7 +510,7 @@ def test_a_recording_replays_with_no_model_in_another_directory(path, tmp_path):
 def test_a_changed_request_at_a_known_address_shows_what_differs(path):
     recording(path, Scripted(told())).reply(request("first\nsecond\nthird"))
     with pytest.raises(ModelFailed) as caught:
-        Recording.replay(path).reply(request("first\nchanged\nthird"))
+        Replay(path).reply(request("first\nchanged\nthird"))
     assert ABOUT.address in caught.value.fact
     assert "-second\n+changed" in caught.value.fact
     assert "Be brief." not in caught.value.fact
@@ -518,19 +519,19 @@ def test_a_changed_request_at_a_known_address_shows_what_differs(path):
 def test_a_long_difference_is_cut(path):
     recording(path, Scripted(told())).reply(request("\n".join(map(str, range(500)))))
     with pytest.raises(ModelFailed, match="lines more") as caught:
-        Recording.replay(path).reply(request("\n".join(map(str, range(500, 1000)))))
+        Replay(path).reply(request("\n".join(map(str, range(500, 1000)))))
     assert caught.value.fact.count("\n") < 30
 
 
 def test_an_unknown_address_says_that_the_recording_ends_before_it(path):
     recording(path, Scripted(told())).reply(request())
     with pytest.raises(ModelFailed, match="ends before"):
-        Recording.replay(path).reply(request(about=replace(ABOUT, turn=7)))
+        Replay(path).reply(request(about=replace(ABOUT, turn=7)))
 
 
 def test_a_replayed_run_that_asks_for_more_leaves_no_unfinished_call(path, tmp_path):
     recording(path, Scripted(told())).reply(request())
-    there = recording(tmp_path / "calls.jsonl", Recording.replay(path))
+    there = recording(tmp_path / "calls.jsonl", Replay(path))
     with pytest.raises(ModelFailed):
         there.reply(request("more"))
     assert there.unfinished() == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ..decisions import best_attempt, standing_scores
@@ -70,13 +70,8 @@ class Generator(Agent):
             return where
         way = approach(run, step, attempt)
         report = run.evaluation(step, way.base) if way.base else None
-        return About(
-            role="generator",
-            phase=phase.name,
-            step=step,
-            attempt=attempt,
-            round=phase.round,
-            task=run.task.practice,
+        return replace(
+            where,
             approach=way.name,
             base_hash=run.attempts(step)[way.base].hash if way.base else None,
             failed=tuple(f.on for f in report.findings if f.verdict != "pass") if report else (),
@@ -366,10 +361,6 @@ def _objections(run: Run, step: int) -> str:
     if payload.checks:
         lines.append(f"Its version:\n{shown(payload.checks)}")
     return "\n".join([*lines, "Propose the contract again."])
-
-
-def _first_words(attempt: Attempt) -> str:
-    return attempt.log.text.strip().split("\n", 1)[0][:160] or "(no words)"
 
 
 def _hint(run: Run, step: int) -> list[str]:

@@ -26,7 +26,6 @@ from ..workspace import Objects, snapshot
 from .equipment import Equipment
 
 CALLS = Path(".pge", "calls.jsonl")
-BY_ROLE = "models"
 
 
 def open_state(path: Path | str) -> StateFile:
@@ -74,7 +73,7 @@ def check(prompt: str, settings: Mapping[str, Json], config: HarnessConfig) -> s
 
 def models_in(settings: Mapping[str, Json]) -> list[str]:
     """The models of the three roles."""
-    models = settings.get(BY_ROLE)
+    models = settings.get("models")
     return [str(name) for name in models.values()] if isinstance(models, dict) else []
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..phases import PHASE_OF
 from ..records import Attempt, Call, EvaluationReport, Plan, Proposal, Response, Section
 from ..run import Run
 from .rows import Row
@@ -12,21 +13,12 @@ from .rows import Row
 if TYPE_CHECKING:
     from ..models.ledger import Ledger
 
-PHASES: Mapping[str, str] = {
-    "plan": "plan",
-    "proposal": "propose",
-    "response": "respond",
-    "attempt": "generate",
-    "evaluation": "evaluate",
-}
-"""Kind of section -> the phase that makes it."""
-
 
 def calls_rows(run: Run) -> Iterator[Row]:
     """The rows of ``calls``."""
     for section, call in _settled(run):
         record = section.record
-        where = (PHASES[record.kind], call.role, record.step, record.attempt, record.round, record.purpose)
+        where = (PHASE_OF[record.kind], call.role, record.step, record.attempt, record.round, record.purpose)
         yield *where, *_call(call), True
     yield from _unused(run)
 
@@ -94,7 +86,7 @@ def cost_rows(run: Run) -> Iterator[Row]:
         turn = record.attempt if isinstance(payload, Attempt | EvaluationReport) else record.round
         roles: set[str] = {call.role for call in payload.calls}
         for role in sorted(roles or {record.by}):
-            key: Row = (PHASES[record.kind], role, record.step, turn)
+            key: Row = (PHASE_OF[record.kind], role, record.step, turn)
             groups.setdefault(key, []).extend(call for call in payload.calls if call.role == role)
             seconds[key] = seconds.get(key, 0.0) + payload.seconds
     for key, made in groups.items():

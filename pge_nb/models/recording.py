@@ -61,11 +61,6 @@ class Recording:
         self._lock = threading.RLock()
         self._read_on()
 
-    @staticmethod
-    def replay(path: Path) -> Replay:
-        """The model that answers from the recording at ``path`` and calls nobody."""
-        return Replay(path)
-
     # Calls
 
     def reply(self, request: Request, *, listen: Listen | None = None, stop: Stop | None = None) -> Reply:
