@@ -31,7 +31,7 @@ LAYERS = """
     contracts decisions moving
     state workspace models prompts
     sections
-    prose
+    prose latex
     sandbox verdict bank phases redaction framing disk markdown columns
     run
     records

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..display import View
-from . import earlier, estimating, every_day, house, use_it
+from . import earlier, estimating, every_day, exporting, house, use_it
 from .helping import help_
 from .here import Here, notebook_directory
 
@@ -31,6 +31,12 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "tasks": use_it.tasks,
         "estimate": estimating.estimate,
     },
-    "house": {"model": house.model, "key": house.key, "new": house.new, "verify": house.verify},
+    "house": {
+        "model": house.model,
+        "key": house.key,
+        "new": house.new,
+        "verify": house.verify,
+        "export": exporting.export,
+    },
 }
 COMMANDS: Mapping[str, Command] = {name: command for group in GROUPS.values() for name, command in group.items()}

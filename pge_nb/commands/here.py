@@ -16,7 +16,7 @@ from ..state import FILE_NAME
 from .live import Progress, Quiet
 
 NAME = re.compile(r"[^\W\d_][\w-]{0,63}")
-NOT_NAMES = frozenset({"work", "earlier"})
+NOT_NAMES = frozenset({"work", "earlier", "exports"})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Here:
         if name and (not NAME.fullmatch(name) or name in NOT_NAMES):
             raise BadInput(
                 f"{name!r} cannot be the name of a task.",
-                "Begin with a letter, then letters, digits, - and _; not work, earlier.",
+                "Begin with a letter, then letters, digits, - and _; not work, earlier, exports.",
             )
         self.name = name
         self.state = self.directory / Path(state).expanduser() if state else None
