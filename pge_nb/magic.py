@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
+import builtins
+import keyword
+import math
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +20,7 @@ from IPython.display import display
 from . import completing
 from .errors import BadInput, Stopped
 from .interrupts import held_back
+from .nearness import nearest
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -27,6 +31,11 @@ if TYPE_CHECKING:
 
 PLACE = re.compile("\ue000(\\d+)\ue001")
 """Stands for a value while a line is split, so that a value with blanks or quotes stays one word."""
+FLAG = re.compile(r"--?[^\W\d][^\s=]*(=|$)")
+"""A word that is a flag, or means to be one. A dash, a number below zero and words in quotes are none."""
+LONGEST_SHOWN = 60
+HELP = frozenset({"--help", "-h"})
+IPYTHONS_OWN = re.compile(r"_+|_i{1,3}|_i?\d+|_[iod]h|In|Out|get_ipython|exit|quit")
 
 
 @magics_class
@@ -39,7 +48,15 @@ class PgeMagics(Magics):
     @no_var_expand
     @line_cell_magic
     def pge(self, line: str, cell: str | None = None) -> View | None:
-        """Run planner, generator and evaluator: %pge help lists what there is."""
+        """Carry a task through plan, contracts, attempts and evaluations, and look at what was done.
+
+        %pge                           what is here, and the one next action
+        %pge tasks                     small practice tasks, with simulated agents: no key, no cost
+        %pge run --practice textkit    carry one of them out
+        %%pge run                      carry out a task of your own: the body of the cell is its prompt
+        %pge show plan                 look at it: also contract, evaluations, trajectory, decisions, cost, prompt
+        %pge help                      all that there is; %pge help run tells what one subcommand takes
+        """
         silent = line.rstrip().endswith(";")
         body = None if cell is None or not cell.strip() else interpolated(cell, self.shell.user_ns)
         words = split(line.rstrip().removesuffix(";"), self.shell.user_ns)
@@ -109,7 +126,9 @@ def split(line: str, names: Mapping[str, object]) -> list[str]:
         words = list(lexer)
     except ValueError:
         raise UsageError("A quotation mark is not closed; put words with ' inside into double quotes.") from None
-    return [PLACE.sub(lambda match: values[int(match[1])], word) for word in words]
+    return [
+        PLACE.sub(lambda match: values[int(match[1])] if int(match[1]) < len(values) else "", word) for word in words
+    ]
 
 
 def interpolated(text: str, names: Mapping[str, object], put: Callable[[str], str] = str) -> str:
@@ -117,7 +136,7 @@ def interpolated(text: str, names: Mapping[str, object], put: Callable[[str], st
     parts, start = [], 0
     while (opening := text.find("{{", start)) >= 0:
         code, end = _expression(text, opening)
-        parts += [text[start:opening], put(str(_value(code, names)))]
+        parts += [text[start:opening], put(_value(code, names))]
         start = end
     return "".join([*parts, text[start:]])
 
@@ -139,12 +158,12 @@ def _expression(text: str, opening: int) -> tuple[str, int]:
     )
 
 
-def _value(code: str, names: Mapping[str, object]) -> object:
+def _value(code: str, names: Mapping[str, object]) -> str:
     try:
-        return eval(code, dict(names))  # noqa: S307 - a person's own expression, in their own kernel
+        return str(eval(code, dict(names)))  # noqa: S307 - a person's own expression, in their own kernel
     except NameError as error:
-        near = difflib.get_close_matches(str(error.name), [name for name in names if not name.startswith("_")], n=1)
-        move = f"Did you mean {near[0]}?" if near else "Set it in a cell above, and run that first."
+        near = nearest(str(error.name), [name for name in names if not name.startswith("_")], cutoff=0.6)
+        move = f"Did you mean {near}?" if near else "Set it in a cell above, and run that first."
         raise BadInput(f"{{{{{code}}}}}: there is no name {error.name!r} in this notebook.", move) from None
     except Exception as error:
         raise BadInput(f"{{{{{code}}}}} gives {type(error).__name__}: {error}.", "Mend the expression.") from error
@@ -152,15 +171,37 @@ def _value(code: str, names: Mapping[str, object]) -> object:
 
 def taken_out(words: Sequence[str]) -> tuple[list[str], str]:
     """The words without ``-o NAME``, and the name."""
-    if "-o" not in words:
-        return list(words), ""
-    at = list(words).index("-o")
-    name = words[at + 1] if at + 1 < len(words) else ""
-    if not name.isidentifier():
-        raise UsageError(
-            f"-o takes the name of a variable, not {name!r}." if name else "-o takes the name of a variable."
-        )
-    return [*words[:at], *words[at + 2 :]], name
+    left, names, rest = [], [], iter(words)
+    for word in rest:
+        if word == "-o" or word.startswith("-o="):
+            names.append(word[3:] or next(rest, ""))
+        else:
+            left.append(word)
+    if len(names) > 1:
+        raise UsageError("-o is given twice; one variable keeps what a line shows.")
+    return left, variable(names[0]) if names else ""
+
+
+def variable(name: str) -> str:
+    """The name, as Python reads it; a ``UsageError`` where it can be none, or would hide what Python or IPython needs."""
+    if not name:
+        raise UsageError("-o takes the name of a variable.")
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise UsageError(f"-o takes the name of a variable, not {shown(name)}.")
+    if hasattr(builtins, name) or IPYTHONS_OWN.fullmatch(name):
+        raise UsageError(f"-o {name} would hide a name that Python or IPython needs; take another one.")
+    return unicodedata.normalize("NFKC", name)
+
+
+def shown(word: str) -> str:
+    """A word as a message repeats it: in quotes, cut where it is long, and left out where it looks like a key."""
+    cut = word if len(word) <= LONGEST_SHOWN else f"{word[: LONGEST_SHOWN - 3]}..."
+    return "'...'" if word.startswith("sk-") else repr(cut)
+
+
+def bare(word: str) -> str:
+    """The same without the quotes."""
+    return shown(word)[1:-1]
 
 
 # Commands
@@ -175,15 +216,14 @@ def chosen(words: Sequence[str], here: Here) -> tuple[Command, list[str]]:
         return status, []
     if words[0] in COMMANDS:
         rest = list(words[1:])
-        return (COMMANDS["help"], [words[0]]) if "--help" in rest else (COMMANDS[words[0]], rest)
-    if words[0] == "--help":
+        return (COMMANDS[words[0]], rest) if HELP.isdisjoint(rest) else (COMMANDS["help"], [words[0]])
+    if words[0] in HELP:
         return COMMANDS["help"], []
     # A task may not take a command's word away, whatever directory lies about.
     if words[0] in here.names():
         return status, list(words)
-    raise UsageError(
-        f"There is no %pge {words[0]}.{did_you_mean(words[0], [*COMMANDS, *here.names()])} %pge help lists what there is."
-    )
+    hint = did_you_mean(words[0], [*COMMANDS, *here.names()])
+    raise UsageError(f"There is no %pge {bare(words[0])}.{hint} %pge help lists what there is.")
 
 
 def parsed(command: Command, words: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
@@ -196,26 +236,28 @@ def parsed(command: Command, words: Sequence[str]) -> tuple[list[Any], dict[str,
     given: dict[str, Any] = {}
     rest = iter(words)
     for word in rest:
-        if not word.startswith("--"):
+        if not FLAG.match(word):
             plain.append(word)
             continue
         flag, equals, value = word.partition("=")
         if flag not in flags:
-            hint = did_you_mean(flag, flags) or f" There are {', '.join(flags) or 'none'}."
-            raise UsageError(f"There is no flag {flag} here.{hint}")
+            hint = did_you_mean(flag, [*flags, "-o"]) or f" There are {', '.join([*flags, '-o'])}."
+            raise UsageError(f"There is no flag {bare(flag)} here.{hint}")
+        if flags[flag].name in given:
+            raise UsageError(f"{flag} is given twice.")
         given[flags[flag].name] = _flag_value(flags[flag], value if equals else None, rest)
-    return _positions([argument for argument in known if not argument.flag], plain), given
+    return _positions(command, [argument for argument in known if not argument.flag], plain), given
 
 
-def _flag_value(argument: Argument, value: str | None, rest: Iterable[str]) -> object:
+def _flag_value(argument: Argument, value: str | None, rest: Iterator[str]) -> object:
     if argument.kind is bool:
         if value is not None:
             raise UsageError(f"{argument.flag} takes no value.")
         return True
     if value is None:
-        value = next(iter(rest), None)
-    if value is None:
-        raise UsageError(f"{argument.flag} takes a value: {argument.usage.strip('[]')}.")
+        value = next(rest, None)
+        if value is None or FLAG.match(value):
+            raise UsageError(f"{argument.flag} takes a value: {argument.usage.strip('[]')}.")
     return converted(argument, value)
 
 
@@ -224,29 +266,38 @@ def converted(argument: Argument, word: str) -> object:
     name = argument.flag or argument.name.upper()
     if argument.choices and word not in argument.choices:
         raise UsageError(
-            f"{name} is one of {', '.join(argument.choices)}, not {word!r}.{did_you_mean(word, argument.choices)}"
+            f"{name} is one of {', '.join(argument.choices)}, not {shown(word)}.{did_you_mean(word, argument.choices)}"
         )
     try:
-        return argument.kind(word)
+        value = argument.kind(word)
     except ValueError:
+        value = math.nan
+    if isinstance(value, float) and not math.isfinite(value):
         kind = "a whole number" if argument.kind is int else "a number"
-        raise UsageError(f"{name} takes {kind}, not {word!r}.") from None
+        raise UsageError(f"{name} takes {kind}, not {shown(word)}.")
+    return value
 
 
-def _positions(known: Sequence[Argument], words: Sequence[str]) -> list[Any]:
+def _positions(command: Command, known: Sequence[Argument], words: Sequence[str]) -> list[Any]:
+    from .commands.helping import line_of
+
     single = [argument for argument in known if not argument.many]
     many = next((argument for argument in known if argument.many), None)
     if len(words) > len(single) and many is None:
-        if not single:
-            # Not repeated: it may be a key, and an output is saved with the notebook.
-            raise UsageError(
-                "No word is wanted here. A key is asked for without showing it: never write one into a cell."
-            )
-        raise UsageError(f"{words[len(single)]!r} is one word too many; words with blanks go into quotes.")
+        raise UsageError(_too_many(line_of(command), single, words))
     if lacking := [argument for argument in single[len(words) :] if argument.required]:
-        raise UsageError(f"{lacking[0].usage} is missing.")
+        raise UsageError(f"{lacking[0].usage} is missing: {line_of(command)}")
     filled = [*single, *([many] * (len(words) - len(single)) if many else [])]
     return [converted(argument, word) for argument, word in zip(filled, words, strict=False)]
+
+
+def _too_many(line: str, single: Sequence[Argument], words: Sequence[str]) -> str:
+    if line == "%pge key":
+        # Not repeated: it may be a key, and an output is saved with the notebook.
+        return "No word is wanted here. A key is asked for without showing it: never write one into a cell."
+    if not single:
+        return f"{line} takes no words, and {shown(words[0])} is one."
+    return f"{shown(words[len(single)])} is one word too many; words with blanks go into quotes: {line}"
 
 
 def checked_body(words: Sequence[str], command: Command, body: str) -> str:
@@ -262,8 +313,8 @@ def checked_body(words: Sequence[str], command: Command, body: str) -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint at the nearest of what is known; empty where nothing is near."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f" Did you mean {near[0]}?" if near else ""
+    near = nearest(word, known)
+    return f" Did you mean {near}?" if near else ""
 
 
 # The extension

@@ -35,7 +35,7 @@ LAYERS = """
     sandbox verdict bank phases redaction framing disk markdown columns
     run
     records
-    payloads interrupts
+    payloads interrupts nearness
     calibration
     errors
 """

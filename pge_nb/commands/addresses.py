@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..errors import BadInput
+from ..nearness import nearest
 from ..run import Run
 from .here import Here
 
@@ -93,6 +93,5 @@ def _closest(number: int, there: Iterable[int]) -> int:
 
 
 def _nearest(word: str, there: Iterable[str]) -> str:
-    folded = {one.casefold(): one for one in there}
-    near = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.3)
-    return f"The nearest is {folded[near[0]]}." if near else ""
+    near = nearest(word, there, cutoff=0.3)
+    return f"The nearest is {near}." if near else ""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from ..display import Code, Table, View, Words
 from ..errors import BadInput
+from ..nearness import nearest
 from .grammar import Argument, arguments, summary, takes_body
 from .here import Here
+
+if TYPE_CHECKING:
+    from . import Command
+
+BARE = "%pge [NAME]"
 
 
 def help_(here: Here, command: Annotated[str, "a subcommand; none: all of them"] = "", /) -> View:  # noqa: ARG001
@@ -16,8 +21,8 @@ def help_(here: Here, command: Annotated[str, "a subcommand; none: all of them"]
     from . import COMMANDS
 
     if command and command not in COMMANDS:
-        near = difflib.get_close_matches(command, COMMANDS, n=1, cutoff=0.5)
-        move = f"Did you mean {near[0]}? " if near else ""
+        near = nearest(command, COMMANDS)
+        move = f"Did you mean {near}? " if near else ""
         raise BadInput(f"There is no %pge {command}.", f"{move}%pge help lists what there is.")
     return _of(command) if command else _all()
 
@@ -31,6 +36,13 @@ def usage(name: str) -> str:
     return " ".join([percent, name, *(argument.usage for argument in arguments(command) if not argument.flag)])
 
 
+def line_of(command: Command) -> str:
+    """The same, of a command that is there to be called; that without a name of its own is ``%pge [NAME]``."""
+    from . import COMMANDS
+
+    return next((usage(name) for name, one in COMMANDS.items() if one is command), BARE)
+
+
 def _all() -> View:
     from . import GROUPS
 
@@ -38,7 +50,7 @@ def _all() -> View:
     for group, commands in GROUPS.items():
         rows = [(Code(usage(name)), summary(command)) for name, command in commands.items()]
         if not tables:
-            rows.insert(0, (Code("%pge [NAME]"), "What is here, and the one next action."))
+            rows.insert(0, (Code(BARE), "What is here, and the one next action."))
         tables.append(Table(caption=group[0].upper() + group[1:], heads=("Line", "What it does"), rows=tuple(rows)))
     say = Words(
         "-o NAME keeps what a line shows; a trailing ; silences it; {{expression}} stands for a value of the notebook."
