@@ -33,6 +33,7 @@ PLACE = re.compile("\ue000(\\d+)\ue001")
 """Stands for a value while a line is split, so that a value with blanks or quotes stays one word."""
 FLAG = re.compile(r"--?[^\W\d][^\s=]*(=|$)")
 """A word that is a flag, or means to be one. A dash, a number below zero and words in quotes are none."""
+OURS = re.compile(r"%%pge(\s|$)")
 LONGEST_SHOWN = 60
 HELP = frozenset({"--help", "-h"})
 IPYTHONS_OWN = re.compile(r"_+|_i{1,3}|_i?\d+|_[iod]h|In|Out|get_ipython|exit|quit")
@@ -96,7 +97,9 @@ class PgeMagics(Magics):
 
 
 def import_commands() -> None:
-    """Import what the first command needs; none of it when the extension is loaded."""
+    """Import what the first command needs; none of it when the extension is loaded, pandas not even at the tab key."""
+    import pandas  # noqa: F401, ICN001
+
     from . import commands, views  # noqa: F401
 
 
@@ -320,30 +323,35 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 # The extension
 
 
-def body_is_never_empty(lines: list[str]) -> list[str]:
-    """IPython refuses a cell magic without a body before it is asked; with an empty line the magic can say what to do."""
-    return [lines[0].rstrip("\n") + "\n", "\n"] if len(lines) == 1 and lines[0].startswith("%%pge") else lines
+def first_line_of_a_cell(lines: list[str]) -> list[str]:
+    """Lets ``%%pge`` be the first line of its cell, below comments and with an empty body too.
+
+    IPython takes a cell magic from the very first line alone, and refuses one without a body before it is asked. What people
+    and tools (Quarto, jupytext, nbgrader) write above it are comments; to leave them out asks for nothing else than the cell
+    does, where a refusal would ask for the comment to be deleted. With an empty line as its body the magic can say what to do.
+    """
+    first = next((n for n, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), None)
+    if first is None or not OURS.match(lines[first]):
+        return lines
+    return [lines[first].rstrip("\n") + "\n", *(lines[first + 1 :] or ["\n"])]
 
 
 def load(shell: InteractiveShell) -> None:
     """Register the magic; again, it changes nothing."""
-    if not _registered(shell):
+    if "pge" not in shell.magics_manager.magics["line"]:
         magics = PgeMagics(shell)
         shell.register_magics(magics)
         completing.register(shell, lambda: magics.here)
-        shell.input_transformers_cleanup.append(body_is_never_empty)
+        shell.input_transformers_cleanup.append(first_line_of_a_cell)
 
 
 def unload(shell: InteractiveShell) -> None:
-    """Take away all that `load` brought."""
+    """Take away all that `load` brought, also by another version of this module: so everything is known by its name."""
     completing.unregister(shell)
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("pge", None)
-    shell.magics_manager.registry.pop("PgeMagics", None)
+    shell.magics_manager.registry.pop(PgeMagics.__name__, None)
+    shell.configurables[:] = [one for one in shell.configurables if type(one).__name__ != PgeMagics.__name__]
     shell.input_transformers_cleanup[:] = [
-        one for one in shell.input_transformers_cleanup if getattr(one, "__name__", "") != body_is_never_empty.__name__
+        one for one in shell.input_transformers_cleanup if getattr(one, "__name__", "") != first_line_of_a_cell.__name__
     ]
-
-
-def _registered(shell: InteractiveShell) -> bool:
-    return "pge" in shell.magics_manager.magics["line"]

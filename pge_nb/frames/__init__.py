@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from ..run import Run
 from .columns import (
     ATTEMPTS,
@@ -42,7 +40,7 @@ from .rows import (
 )
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 
 def tasks(runs: Run | Iterable[Run]) -> DataFrame:
@@ -129,12 +127,16 @@ def cost(runs: Run | Iterable[Run]) -> DataFrame:
 def _frame(columns: Columns, runs: Run | Iterable[Run], rows_of: Callable[[Run], Iterable[Row]]) -> DataFrame:
     several = [runs] if isinstance(runs, Run) else list(runs)
     rows = [(_name(run), *row) for run in several for row in rows_of(run)]
-    return pd.DataFrame(
+    from pandas import DataFrame
+
+    return DataFrame(
         {name: _column([row[i] for row in rows], dtype) for i, (name, dtype) in enumerate(columns.items())}
     )
 
 
-def _column(values: list[object], dtype: str) -> pd.Series:
+def _column(values: list[object], dtype: str) -> Series:
+    from pandas import Series
+
     if dtype == TEXT:
         # Storages of text that are UTF-8 inside refuse a lone surrogate, and an agent may well write one.
         values = [
@@ -142,7 +144,7 @@ def _column(values: list[object], dtype: str) -> pd.Series:
         ]
     if dtype == TIME:
         values = [datetime.fromisoformat(value) if isinstance(value, str) else None for value in values]
-    return pd.Series(values, dtype=dtype)
+    return Series(values, dtype=dtype)
 
 
 def _name(run: Run) -> str | None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from ..run import DONE
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 
 def alt_text(trajectory: DataFrame, decisions: DataFrame | None = None) -> str:
@@ -24,13 +22,17 @@ def alt_text(trajectory: DataFrame, decisions: DataFrame | None = None) -> str:
     return " ".join(told)
 
 
-def _in_words(row: pd.Series) -> str:
-    against = f" against {_number(row['threshold'])}" if pd.notna(row["threshold"]) else ""
+def _in_words(row: Series) -> str:
+    from pandas import notna
+
+    against = f" against {_number(row['threshold'])}" if notna(row["threshold"]) else ""
     return f"{row['on']} {_number(row['score'])}{against} {row['verdict']}"
 
 
 def _number(value: Any) -> str:
-    return "not measured" if pd.isna(value) else f"{round(float(value), 1):g}"
+    from pandas import isna
+
+    return "not measured" if isna(value) else f"{round(float(value), 1):g}"
 
 
 def _then(decisions: DataFrame | None, step: object, attempt: object) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from .. import frames
 from ..display import Cell, Table
 from ..run import Run
@@ -63,4 +61,6 @@ def bill(frame: DataFrame) -> str:
 
 def or_none(value: Any) -> Cell:
     """The value as a cell; None where a frame has none."""
-    return None if pd.isna(value) else value if isinstance(value, str) else int(value)
+    from pandas import isna
+
+    return None if isna(value) else value if isinstance(value, str) else int(value)
