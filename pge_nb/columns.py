@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 
 def columns_of(text: str) -> int:
@@ -27,6 +28,14 @@ def wrapped(text: str, size: int, most: int = 5) -> list[str]:
         if len(lines) > most:
             return [*lines[: most - 1], _fitting(lines[most - 1], size - 1) + "…"]
     return lines
+
+
+def fitted(widths: Sequence[int], room: int, *, least: int = 12) -> list[int]:
+    """The widths of a table's columns, two blanks between them: the widest gives way until they fit, down to ``least``."""
+    fitting = list(widths)
+    while sum(fitting) + 2 * len(fitting) > room and max(fitting) > least:
+        fitting[fitting.index(max(fitting))] -= 1
+    return fitting
 
 
 def _fitting(text: str, size: int) -> str:

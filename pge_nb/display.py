@@ -1,4 +1,4 @@
-"""`View`: what a cell returns, as HTML, as Markdown and as plain text, each of which stands by itself.
+"""`View`: what a cell returns, as HTML, Markdown, LaTeX and plain text, each of which stands by itself.
 
 The HTML survives the sanitizers of JupyterLab and GitHub: literal inline styles, no ``<style>``, ``<svg>``, CSS variables or
 aria attributes. Colours are inherited from the theme, or stand on a ground of their own. All text is escaped where it is
@@ -10,20 +10,21 @@ from __future__ import annotations
 import base64
 import html
 import math
+import re
 import urllib.parse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from . import latex as tex
 from . import markdown as md
-from .columns import columns_of, padded, wrapped
+from .columns import columns_of, fitted, padded, wrapped
+from .errors import BadInput
 from .markdown import visible
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-Form = Literal["html", "markdown", "plain"]
 
 SHORT, WHOLE = 280, 4_000
 """Characters of a cell that are shown at once, and at most once it is unfolded."""
@@ -108,10 +109,12 @@ Block = Table | Words | Verbatim | Diff | Picture | Fold
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What a cell returns. ``.df`` is its main table as a data frame; None where it has none.
+    """What a cell returns.
 
-    ``notes`` are the lines that a reader must not miss (simulated, not isolated), ``next`` the one next action, ``foot``
-    says of what the view was drawn.
+    ``.df`` is its main table as a data frame: the one that was given, else the tables that are seen at once and have the heads
+    of the first (a column ``table`` tells them apart where there are several); None where there is no table. ``notes`` are
+    the lines that a reader must not miss (simulated, not isolated), ``next`` the one next action, ``foot`` says of what the
+    view was drawn.
     """
 
     title: str
@@ -122,8 +125,15 @@ class View:
     foot: str = ""
     df: DataFrame | None = field(default=None, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        tables = [block for block in self.blocks if isinstance(block, Table)]
+        if self.df is None and tables:
+            object.__setattr__(self, "df", _frame([table for table in tables if table.heads == tables[0].heads]))
+
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        return {"text/html": self.html(), "text/markdown": self.markdown(), "text/plain": self.plain()}
+        bundle = {"text/html": self.html(), "text/markdown": self.markdown(), "text/plain": self.plain()}
+        # A notebook shows HTML where it can; it is on its way to a PDF that LaTeX is taken, and tables need it there.
+        return bundle | ({"text/latex": self.latex()} if any(_tables(self.blocks)) else {})
 
     def __str__(self) -> str:
         return self.plain()
@@ -160,6 +170,67 @@ class View:
         parts += [visible(self.foot)] if self.foot else []
         return "\n".join(part for part in parts if part)
 
+    def latex(self) -> str:
+        """The view as LaTeX, in the flow of a page; it needs the packages booktabs and longtable."""
+        mark = f" ({tex.text(self.mark)})" if self.mark else ""
+        parts = [tex.paragraph(tex.text(self.title) + mark, r"\bfseries"), *map(_latex, self.blocks)]
+        parts += [tex.paragraph(tex.text(note)) for note in self.notes]
+        if self.next:
+            parts.append(tex.paragraph(rf"\textbf{{Next:}} {tex.code(self.next)}"))
+        if self.foot:
+            parts.append(tex.paragraph(tex.text(self.foot), r"\footnotesize"))
+        return "\n\n".join(parts)
+
+    def to_latex(self, caption: str | None = None, label: str | None = None) -> str:
+        r"""The tables for a paper: each floats, with what the reader must not miss in small letters below it.
+
+        They are the tables that are seen at once; where there are none, those that are folded. ``caption`` is that of the
+        first, ``label`` too, the others' end in -2, -3 and so on. It needs the package booktabs, and longtable for a table
+        of more than a page. Chinese, Arabic and the like stand as they are: XeLaTeX or LuaLaTeX set them. ``BadInput`` where
+        there is no table.
+        """
+        tables = [block for block in self.blocks if isinstance(block, Table)] or list(_tables(self.blocks))
+        if not tables:
+            raise BadInput(f"{self.title} holds no table.", "View.latex() gives the whole view.")
+        if label and not LABEL.fullmatch(label):
+            raise BadInput(f"{label!r} cannot be a label.", "Write letters, digits and : . _ - alone.")
+        notes = [*self.notes, *([self.foot] if self.foot else [])]
+        return "\n\n".join(
+            tex.floating(
+                caption if caption is not None and number == 1 else table.caption,
+                table.heads,
+                _latex_rows(table),
+                label=f"{label}-{number}" if label and number > 1 else label or "",
+                notes=notes,
+            )
+            for number, table in enumerate(tables, 1)
+        )
+
+
+def _tables(blocks: Sequence[Block]) -> Iterator[Table]:
+    """All tables, the folded ones too."""
+    for block in blocks:
+        if isinstance(block, Table):
+            yield block
+        elif isinstance(block, Fold):
+            yield from _tables(block.blocks)
+
+
+def _frame(tables: Sequence[Table]) -> DataFrame:
+    """Tables of the same heads as one data frame; its columns are the heads in small letters, with _ for what is none."""
+    from pandas import DataFrame
+
+    names = [re.sub(r"\W+", "_", head.lower()).strip("_") for head in tables[0].heads]
+    rows = [[table.caption, *map(_value, row)] for table in tables for row in table.rows]
+    frame = DataFrame(rows, columns=["table", *names]).convert_dtypes()
+    return frame if len(tables) > 1 else frame.drop(columns="table")
+
+
+def _value(cell: Cell) -> str | int | float | None:
+    """The cell without its looks. A lone surrogate is spelled out: not every storage of text takes it."""
+    bare = cell.word if isinstance(cell, Mark) else cell.text if isinstance(cell, Code | Link) else cell
+    return bare.encode("utf-8", "backslashreplace").decode() if isinstance(bare, str) else bare
+
 
 # Words that every form shares
 
@@ -171,6 +242,7 @@ GROUNDS: Mapping[str, str] = {  # white on each of them has a contrast of 7 to 1
     **dict.fromkeys(("paused", "asking", "running", "working"), "#0b4a7a"),
 }
 PLAIN_GROUND = "#4a4a4a"
+LABEL = re.compile(r"[A-Za-z0-9:._-]+")
 DIFF_GROUNDS: Mapping[str, str] = {"+": GROUNDS["pass"], "-": GROUNDS["fail"]}
 
 
@@ -319,6 +391,36 @@ def _markdown_verbatim(block: Verbatim | Diff) -> str:
     return "\n".join([md.inline(block.label), "", *md.fence(block.text, info)])
 
 
+# LaTeX
+
+
+def _latex(block: Block) -> str:
+    return _LATEX[type(block)](block)
+
+
+def _latex_cell(cell: Cell) -> tex.Piece:
+    if cell is None:
+        return tex.NOTHING
+    if isinstance(cell, Code):
+        return tex.Piece(tex.code(cell.text), columns_of(_plain_cell(cell)) + 1)
+    if isinstance(cell, int | float):
+        return tex.words(number(cell))
+    return tex.words(cell if isinstance(cell, str) else cell.word if isinstance(cell, Mark) else cell.text, SHORT)
+
+
+def _latex_rows(table: Table) -> list[list[tex.Piece]]:
+    return [[_latex_cell(cell) for cell in row] for row in table.rows]
+
+
+def _latex_verbatim(block: Verbatim | Diff) -> str:
+    label = [tex.paragraph(tex.text(block.label))] if block.label else []
+    return "\n".join([*label, tex.verbatim(block.text)])
+
+
+def _latex_fold(fold: Fold) -> str:
+    return "\n\n".join([tex.paragraph(tex.text(fold.summary), r"\bfseries"), *map(_latex, fold.blocks)])
+
+
 # Plain text
 
 
@@ -335,9 +437,7 @@ def _plain_cell(cell: Cell) -> str:
 def _plain_table(table: Table, width: int = 100) -> str:
     """Columns as wide as they need, the widest giving way until the table fits."""
     rows = [[_plain_cell(cell) for cell in row] for row in table.rows]
-    widths = [max(map(columns_of, column)) for column in zip(table.heads, *rows, strict=True)]
-    while sum(widths) + 2 * len(widths) > width and max(widths) > 12:
-        widths[widths.index(max(widths))] -= 1
+    widths = fitted([max(map(columns_of, column)) for column in zip(table.heads, *rows, strict=True)], width)
     lines = [*_plain_row(table.heads, widths), *_plain_row(["-" * size for size in widths], widths)]
     lines += [line for row in rows for line in _plain_row(row, widths)]
     return "\n".join([visible(table.caption), *lines])
@@ -374,6 +474,14 @@ _MARKDOWN: Mapping[type, Callable[..., str]] = {
     Diff: _markdown_verbatim,
     Picture: lambda picture: f"*Chart:* {md.inline(picture.alt, WHOLE)}",
     Fold: _markdown_fold,
+}
+_LATEX: Mapping[type, Callable[..., str]] = {
+    Table: lambda table: tex.flowing(table.caption, table.heads, _latex_rows(table)),
+    Words: lambda words: tex.paragraph(tex.text(words.text, WHOLE)),
+    Verbatim: _latex_verbatim,
+    Diff: _latex_verbatim,
+    Picture: lambda picture: tex.paragraph(rf"\emph{{Chart:}} {tex.text(picture.alt, WHOLE)}"),
+    Fold: _latex_fold,
 }
 _PLAIN: Mapping[type, Callable[..., str]] = {
     Table: _plain_table,

@@ -1,10 +1,11 @@
-"""What a cell returns, in all three forms, for runs whose every text is hostile."""
+"""What a cell returns, in all its forms, for runs whose every text is hostile."""
 
 from __future__ import annotations
 
 import functools
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from markdown_it import MarkdownIt
@@ -103,6 +104,22 @@ def test_a_view_holds_its_frame() -> None:
     assert len(views.plan_view(sample_run()).df) == 2  # type: ignore[arg-type]
 
 
+def test_a_view_that_was_given_no_frame_has_that_of_its_tables() -> None:
+    heads = ("What it is", "Size (bytes)", "Mark")
+    first = Table(caption="One", heads=heads, rows=((Code("a"), 1, Mark("pass")), ("b\ud800", None, None)))
+    other = Table(caption="Other", heads=("x",), rows=(("y",),))
+    frame = View(title="t", blocks=(Words("w"), first, other)).df
+    assert frame is not None
+    assert list(frame.columns) == ["what_it_is", "size_bytes", "mark"]
+    assert frame["what_it_is"].tolist() == ["a", "b\\ud800"]
+    assert frame["size_bytes"].isna().tolist() == [False, True]
+    assert frame.loc[0, "mark"] == "pass"
+    stacked = View(title="t", blocks=(first, replace(first, caption="Two"))).df
+    assert stacked is not None
+    assert stacked["table"].tolist() == ["One", "One", "Two", "Two"]
+    assert View(title="t", blocks=(Fold(summary="s", blocks=(first,)),)).df is None
+
+
 def test_replayed_evidence_says_that_it_was_not_run_here() -> None:
     text = views.evaluations_view(sample_run(), 1, 3).html()
     assert "e1 (command, replayed, not run here)" in text
@@ -158,9 +175,9 @@ def test_a_verdict_is_a_word_beside_its_colour() -> None:
         assert f"{display.SIGNS[word]} {word}" in View(title="t", mark=word).html()
 
 
-def test_the_bundle_is_json_of_three_forms() -> None:
+def test_the_bundle_is_json_of_every_form() -> None:
     bundle = views.run_view(hostile_run())._repr_mimebundle_(include=None, exclude=None)
-    assert set(json.loads(json.dumps(bundle))) == {"text/html", "text/markdown", "text/plain"}
+    assert set(json.loads(json.dumps(bundle))) == {"text/html", "text/markdown", "text/latex", "text/plain"}
     for text in bundle.values():
         text.encode("utf-8")
 
