@@ -34,7 +34,8 @@ from .records import (
 )
 from .results import HarnessResult, result_of, working_directory
 from .run import Run
-from .workspace import Objects, layered, place
+from .state import StateFile
+from .workspace import Objects, bring, layered, place
 
 AGENTS: dict[Role, type[Planner | Generator | Evaluator]] = {
     "planner": Planner,
@@ -134,21 +135,28 @@ class PGEHarness:
         self.state.append(Record(payload=Answer(choice=choice, text=text), by="person", step=step))
         return self.state.read()
 
-    def restore(self, step: int, attempt: int) -> tuple[FileRef, ...]:
+    def restore(self, step: int, attempt: int, *, out_of: StateFile | None = None) -> tuple[FileRef, ...]:
         """Put an attempt's deliverables into the working directory, whichever attempt stands; a note tells it.
 
-        The files of a person's own that had to give way, each kept as an object first.
+        ``out_of`` is the state file of another run whose attempt it is; that run stays as it is. The files of a person's own
+        that had to give way, each kept as an object first.
         """
         with self.state.running():
             run = self.state.read()
-            attempts = run.attempts(run.step(step).number)
+            other = run if out_of is None else out_of.read()
+            attempts = other.attempts(other.step(step).number)
             if attempt not in attempts:
                 raise BadInput(f"There is no attempt {step}.{attempt}.", f"%pge files {step} lists those there are.")
-            objects = Objects(self.state.root)
-            displaced = place(attempts[attempt].files, self._work(run), objects, _known_contents(run))
-            text = f"The files of attempt {step}.{attempt} were put into the working directory by hand."
+            objects, files = Objects(self.state.root), attempts[attempt].files
+            if out_of is not None:
+                bring(files, Objects(out_of.root), objects)
+            displaced = place(files, self._work(run), objects, _known_contents(run))
+            which = f"{step}.{attempt}" if out_of is None else f"{step}.{attempt} of run {other.task.run}"
+            text = f"The files of attempt {which} were put into the working directory by hand."
             notes = (*_notes_on(displaced), Note(text=text))
-            self.state.append(*(Record(payload=note, by="person", step=step) for note in notes))
+            self.state.append(
+                *(Record(payload=note, by="person", step=step if out_of is None else None) for note in notes)
+            )
         return displaced
 
     def result(self) -> HarnessResult:

@@ -292,6 +292,19 @@ def _real_parents(directory: Path, path: Path) -> None:
         folder.mkdir(exist_ok=True)
 
 
+def bring(files: Iterable[FileRef], source: Objects, target: Objects) -> None:
+    """Keep the contents of another run's files here as well; ``BadInput``, before any is kept, where one has no place here.
+
+    A run that was made elsewhere may name anything; what an agent could not have written is not taken over either.
+    """
+    files = list(files)
+    for file in files:
+        if why := refused(file.path):
+            raise BadInput(f"{file.path!r:.80} is not put into a working directory: {why}.", "Nothing was changed.")
+    for file in files:
+        target.put(source.get(file.sha256))
+
+
 class EvidenceBook:
     """Issues the evidence of one evaluation: ids e1, e2, ... in the order in which things were opened or run."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,9 @@ from sanitizer import read
 
 from pge_nb.commands.addresses import Address, address
 from pge_nb.errors import BadInput
+from pge_nb.records import Note
 from pge_nb.state import open_run
+from pge_nb.workspace import Objects, bring
 
 RUN = "%pge run --practice stats --seed 2"
 
@@ -148,3 +152,165 @@ def test_open_shows_an_earlier_run_and_moves_nothing(three_runs: Shell, tmp_path
     assert view.next == "%pge show trajectory @1"
     assert files() == before
     assert "@1" not in three_runs.cell("%pge show plan").view.title
+
+
+# Addresses in the commands that use what was made
+
+
+@pytest.fixture(scope="module")
+def kept_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    """The three runs once, for lines that change nothing; commands are about the unnamed task."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("runs"))
+        patch.setenv("PGE_NB_LIVE", "0")
+        opened = Shell()
+        for line in (f"{RUN};", "%pge run second --practice roman;", "%pge run --practice roman;"):
+            assert opened.cell(line).error is None
+        yield opened
+        opened.close()
+
+
+def other_content(step: int, attempt: int, directory: Path) -> dict[str, bytes]:
+    """Path -> content of an attempt's files, from the objects of its run."""
+    files = open_run(directory).attempts(step)[attempt].files
+    return {file.path: Objects(directory).get(file.sha256) for file in files}
+
+
+def test_files_of_another_run_are_those_of_that_run(kept_runs: Shell) -> None:
+    for at, directory in (("second:1.1", Path("second")), ("@1", Path("earlier", "1"))):
+        view = kept_runs.cell(f"%pge files {at}").view
+        assert view.df is not None
+        listed = {file.sha256 for files in open_run(directory).attempts(1).values() for file in files.files}
+        assert listed & set(view.df["sha256"])
+        assert view.title.startswith(f"{at.partition(':')[0]}: ")
+
+
+def test_diff_compares_attempts_of_two_runs(kept_runs: Shell) -> None:
+    view = kept_runs.cell("%pge diff @1:1.1 second:1.1").view
+    assert view.title.endswith("@1:1.1 to second:1.1")
+    assert view.df is not None
+    assert dict(zip(view.df["file"], view.df["what"], strict=True)) == {
+        "roman.py": "added",
+        "test_roman.py": "added",
+        "stats.py": "removed",
+    }
+    assert view.next == "%pge show evaluations second:1.1"
+    assert kept_runs.cell(view.next).error is None
+    same = kept_runs.cell("%pge diff second:1.1 second:1.1").view
+    assert same.df is not None
+    assert set(same.df["what"]) == {"the same"}
+
+
+def test_diff_with_a_whole_run_asks_for_a_step(kept_runs: Shell) -> None:
+    assert (
+        "second is a whole run.\nAdd a step of it: second:1, or second:1.1."
+        in kept_runs.cell("%pge diff second second:1.1").text
+    )
+
+
+def test_restore_puts_the_files_of_another_run_into_the_working_directory_of_this_one(
+    three_runs: Shell, tmp_path: Path
+) -> None:
+    three_runs.cell("%pge run --practice roman;")  # the unnamed task again
+    earlier = tmp_path / "earlier" / "1"
+    mine = tmp_path / "work" / "stats.py"
+    mine.write_text("# my own\n")
+    head, there = open_run(earlier).head, sorted(path.name for path in (earlier / "work").iterdir())
+    view = three_runs.cell("%pge restore @1:1.1").view
+    assert mine.read_bytes() == other_content(1, 1, earlier)["stats.py"]
+    assert str(tmp_path / "work") in view.plain()
+    assert "stats.py held something else" in view.plain()
+    run = open_run(tmp_path)
+    said = [section.payload.text for section in run.of("note") if isinstance(section.payload, Note)]
+    assert said[-1].startswith(f"The files of attempt 1.1 of run {open_run(earlier).task.run} were put into")
+    assert open_run(earlier).head == head
+    assert sorted(path.name for path in (earlier / "work").iterdir()) == there
+    assert run.outcome == "passed"
+    assert three_runs.cell("%pge verify").view.mark == "intact"
+    assert set(three_runs.cell("%pge show plan").view.df["state"]) == {"accepted"}  # type: ignore[index]
+
+
+def test_restore_takes_nothing_over_that_an_agent_could_not_have_written(tmp_path: Path) -> None:
+    source, target = Objects(tmp_path / "source"), Objects(tmp_path / "target")
+    files = [source.file("a.py", b"1"), source.file(".git/hooks/post-checkout", b"2")]
+    with pytest.raises(BadInput, match="a tool owns"):
+        bring(files, source, target)
+    assert not (tmp_path / "target").exists()
+
+
+def test_restore_into_a_place_without_a_run_changes_nothing(shell: Shell, tmp_path: Path) -> None:
+    shell.cell("%pge run second --practice roman;")
+    shell.cell("%pge run --practice nothing;")
+    shell.cell("%reload_ext pge_nb")
+    (tmp_path / "third").mkdir()
+    shell.cell("%pge run third --practice stats;")
+    shell.cell("%pge new;")
+    assert "Nothing was begun at" in shell.cell("%pge restore second:1.1").text
+    assert not (tmp_path / "third" / "work").exists()
+
+
+def test_load_imports_what_another_run_accepted_in_place_of_what_was_loaded(three_runs: Shell, tmp_path: Path) -> None:
+    three_runs.cell("%pge run --practice roman --seed 2;")
+    three_runs.cell("%pge load;")
+    loaded = Path(three_runs.names["roman"].__file__)
+    assert loaded.is_relative_to(tmp_path / ".pge")
+    assert three_runs.cell("%pge load second").error is None
+    assert Path(three_runs.names["roman"].__file__).is_relative_to(tmp_path / "second" / ".pge")
+    assert sum(".pge/loaded" in entry for entry in sys.path) == 1
+    run = open_run(tmp_path / "second")
+    standing = run.accepted(1) or 0
+    for attempt in set(run.attempts(1)) - {standing}:
+        assert "%pge load second:1\n" in three_runs.cell(f"%pge load second:1.{attempt}").text
+
+
+def test_an_estimate_is_of_the_run_that_is_named(kept_runs: Shell) -> None:
+    assert "Nothing is ahead" in kept_runs.cell("%pge estimate @1").view.plain()
+    assert "Leave the step out: %pge estimate @1" in kept_runs.cell("%pge estimate @1:1").text
+
+
+def test_the_cost_of_a_step_is_a_part_of_the_whole(kept_runs: Shell) -> None:
+    whole = kept_runs.cell("%pge show cost @1").view.df
+    step = kept_runs.cell("%pge show cost @1:1").view.df
+    attempt = kept_runs.cell("%pge show cost @1:1.1").view.df
+    assert whole is not None
+    assert step is not None
+    assert attempt is not None
+    assert 0 < attempt["calls"].sum() < step["calls"].sum() < whole["calls"].sum()
+    assert set(step["step"]) == {1}
+    assert set(attempt["phase"]) == {"generate", "evaluate"}
+
+
+ADDRESSED = (
+    "files {}",
+    "diff {} 1",
+    "diff 1 {}",
+    "restore {}",
+    "load {}",
+    "show evaluations {}",
+    "show contract {}",
+    "show cost {}",
+    "show prompt {}",
+    "estimate {}",
+)
+
+
+@pytest.mark.parametrize("command", ADDRESSED)
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        ("@3:1", "There is no run @3.\nThe nearest is @1."),
+        ("secnd:1", "There is no task secnd here.\nThe nearest is second."),
+        ("9", "There is no step 9.\nThe nearest is 2."),
+        ("@1:9.1", "There is no step 9.\nThe nearest is @1:2."),
+        ("1.9", "There is no attempt 1.9.\nThe nearest is 1."),
+        ("@1:1.9", "There is no attempt 1.9.\nThe nearest is @1:1."),
+        ("1/c44", "Step 1 has no check or criterion c44.\nThe nearest is c4."),
+        ("@1:one", "'one' is no address."),
+        ("1.1.1", "'1.1.1' is no address."),
+    ],
+)
+def test_every_command_names_the_nearest(kept_runs: Shell, command: str, at: str, said: str) -> None:
+    done = kept_runs.cell(f"%pge {command.format(at)}")
+    assert isinstance(done.error, BadInput), done.text
+    assert said in done.text
+    assert len(done.text.strip().split("\n")) == 2

@@ -21,7 +21,7 @@ from pge_nb.display import Diff, Link, Table, View
 from pge_nb.errors import BadInput
 from pge_nb.records import Note
 from pge_nb.state import StateFile, open_run
-from pge_nb.views.work import diff_view, files_view
+from pge_nb.views.work import Side, diff_view, files_view
 from pge_nb.workspace import Objects
 
 TWICE = "%pge run --practice textkit --seed 1"
@@ -112,7 +112,8 @@ def two_attempts(root: Path, old: dict[str, bytes], new: dict[str, bytes]) -> Vi
         refs = tuple(objects.file(path, content) for path, content in files.items())
         made = r.Attempt(approach="first", why="", base=None, files=refs, hash="", log=r.text_body(""))
         hand.add(made, 1, number)
-    return diff_view(hand.run, root, (1, 1), (1, 2))
+    old, new = (Side(run=hand.run, root=root, step=1, attempt=attempt) for attempt in (1, 2))
+    return diff_view(old, new)
 
 
 def test_diff_says_in_words_and_signs_what_its_colours_say(tmp_path: Path) -> None:

@@ -24,15 +24,24 @@ class Address:
     attempt: int | None = None
     check: str | None = None
 
+    def __str__(self) -> str:
+        attempt = "" if self.attempt is None else f".{self.attempt}"
+        check = "" if self.check is None else f"/{self.check}"
+        return "" if self.step is None else f"{self.step}{attempt}{check}"
+
 
 def located(text: str, here: Here) -> tuple[Here, Run, Address]:
     """What ``text`` names: the place, its run, and where in it. An earlier run is only looked at: it stays where it is."""
-    head, colon, where = text.partition(":")
-    if not colon and WHERE.fullmatch(text):
-        head, where = "", text
+    head, where = parted(text)
     place = run_named(head, here) if head else here
     run = place.needs_run()
-    return place, run, address(where, run)
+    return place, run, address(where, run, f"{head}:" if head else "")
+
+
+def parted(text: str) -> tuple[str, str]:
+    """What names the run, and what names a place in it; each is empty where it is not told."""
+    head, colon, where = text.partition(":")
+    return (head, where) if colon or not WHERE.fullmatch(text) else ("", text)
 
 
 def run_named(text: str, here: Here) -> Here:
@@ -51,31 +60,31 @@ def run_named(text: str, here: Here) -> Here:
     return other
 
 
-def address(text: str, run: Run) -> Address:
-    """The place in ``run`` that ``text`` names; ``BadInput`` names the nearest where it does not exist."""
+def address(text: str, run: Run, before: str = "") -> Address:
+    """The place in ``run`` that ``text`` names; ``BadInput`` names the nearest where it does not exist, with ``before`` it."""
     if not text:
         return Address()
     match = WHERE.fullmatch(text)
     if not match:
         raise BadInput(f"{text!r} is no address.", HOW)
-    step = _step(run, int(match[1]))
-    attempt = _attempt(run, step, int(match[2])) if match[2] else None
+    step = _step(run, int(match[1]), before)
+    attempt = _attempt(run, step, int(match[2]), before) if match[2] else None
     return Address(step, attempt, _check(run, step, match[3]) if match[3] else None)
 
 
-def _step(run: Run, step: int) -> int:
+def _step(run: Run, step: int, before: str) -> int:
     there = [one.number for one in run.steps]
     if step in there or not there:
         return run.step(step).number
-    raise BadInput(f"There is no step {step}.", f"The nearest is {_closest(step, there)}.")
+    raise BadInput(f"There is no step {step}.", f"The nearest is {before}{_closest(step, there)}.")
 
 
-def _attempt(run: Run, step: int, attempt: int) -> int:
+def _attempt(run: Run, step: int, attempt: int, before: str) -> int:
     there = sorted(run.attempts(step))
     if attempt in there:
         return attempt
-    move = f"The nearest is {step}.{_closest(attempt, there)}." if there else f"Step {step} was not attempted yet."
-    raise BadInput(f"There is no attempt {step}.{attempt}.", move)
+    nearest_one = f"The nearest is {before}{step}.{_closest(attempt, there)}." if there else ""
+    raise BadInput(f"There is no attempt {step}.{attempt}.", nearest_one or f"Step {step} was not attempted yet.")
 
 
 def _check(run: Run, step: int, check: str) -> str:

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from ..config import HarnessConfig
 from ..display import Block, Table, View, Words
+from ..errors import BadInput
 from ..estimates import Estimate, costs_money
 from ..estimates import estimate as estimated
 from ..models.limits import Prices
 from ..payloads import Json
 from ..phases import due
 from ..run import Run
+from .addresses import located, parted
 from .here import Here
 
 
-def estimate(here: Here) -> View:
-    """What the run here, or one that is to begin, may still take: calls, tokens, dollars. Nobody is asked for it."""
-    run = here.run()
+def estimate(here: Here, run: Annotated[str, "NAME or NAME@N; none: the task that commands are about"] = "", /) -> View:
+    """What a run, or one that is to begin here, may still take: calls, tokens, dollars. Nobody is asked for it."""
+    return _told(here, _whole(here, run) if run else here.run())
+
+
+def _whole(here: Here, address: str) -> Run:
+    _, run, place = located(address, here)
+    if place.step is not None:
+        raise BadInput(
+            "An estimate is of a whole run.", f"Leave the step out: %pge estimate {parted(address)[0]}".rstrip()
+        )
+    return run
+
+
+def _told(here: Here, run: Run | None) -> View:
     settings = dict(run.settings) if run else HarnessConfig(model=here.model, shared_state_path=here.path).settings()
     if run and not due(run):
         blocks: list[Block] = [Words("Nothing is ahead: the run has ended, or waits for an answer.")]

@@ -110,7 +110,9 @@ def _shown(run: Run, what: What, place: Address) -> View:
         return views.trajectory_view(run, place.step)
     if what == "decisions":
         return views.decisions_view(run, place.step)
-    return {"run": views.run_view, "plan": views.plan_view, "cost": views.cost_view}[what](run)
+    if what == "cost":
+        return views.cost_view(run, place.step, place.attempt)
+    return {"run": views.run_view, "plan": views.plan_view}[what](run)
 
 
 def answer(

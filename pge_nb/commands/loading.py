@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import re
 import sys
 import types
 from collections.abc import MutableMapping, Sequence
@@ -15,6 +16,8 @@ from ..records import FileRef
 from ..workspace import Objects, write_whole
 
 LOADED = Path(".pge", "loaded")
+LAID = re.compile(r"[/\\]\.pge[/\\]loaded[/\\][0-9a-f]{16}(?![^/\\])")
+"""Where in a path the directory of what was loaded ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def load_modules(
         if top in names and not isinstance(names[top], types.ModuleType):
             raise BadInput(f"The name {top} is taken in this notebook.", f"Rename it, or: del {top}")
     place = _laid_out(tree, root)
-    _forget(root / LOADED)
+    _forget()
     sys.path.append(str(place))  # last: a deliverable must not stand in for a module of Python's own
     importlib.invalidate_caches()
     for one in modules:
@@ -61,28 +64,35 @@ def _laid_out(tree: Sequence[FileRef], root: Path) -> Path:
     objects = Objects(root)
     listed = "\n".join(sorted(f"{file.path} {file.sha256}" for file in tree))
     place = root / LOADED / hashlib.sha256(listed.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    for file in tree:
-        path = place / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, objects.get(file.sha256), file.mode | 0o400)
+    try:
+        for file in tree:
+            path = place / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, objects.get(file.sha256), file.mode | 0o400)
+    except OSError as error:
+        raise BadInput(
+            f"The files cannot be laid out in {root / LOADED}: {error.strerror or error}.",
+            "Make room for them there, or use the files themselves: %pge files links them.",
+        ) from None
     return place
 
 
-def _forget(loaded: Path) -> None:
-    """Let go of what was loaded before, so that another attempt is not mistaken for it."""
-    sys.path[:] = [entry for entry in sys.path if not _below(entry, loaded)]
+def _forget() -> None:
+    """Let go of what was loaded before, of whichever run, so that another attempt is not mistaken for it."""
+    sys.path[:] = [entry for entry in sys.path if not LAID.search(entry)]
     for name, module in list(sys.modules.items()):
-        if _is_from(module, loaded):
+        if any(LAID.search(place) for place in _places(module)):
             del sys.modules[name]
 
 
-def _below(place: str, directory: Path) -> bool:
-    return bool(place) and Path(place).is_relative_to(directory)
+def _places(module: object) -> list[str]:
+    """The files and directories that a module is from."""
+    places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
+    return [place for place in places if isinstance(place, str)]
 
 
 def _is_from(module: object, directory: Path) -> bool:
-    places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
-    return any(isinstance(place, str) and _below(place, directory) for place in places)
+    return any(Path(place).is_relative_to(directory) for place in _places(module))
 
 
 def _import(one: Loaded, place: Path) -> None:

@@ -16,11 +16,12 @@ from .ends import caveats, foot, next_move, open_question, title
 from .findings import findings_tables
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 
 def run_view(run: Run) -> View:
     """The whole run: a row a step with its checks, attempts and verdict; the rest folded."""
+    cost = frames.cost(run)
     folds: list[Block] = [
         Fold(summary="Findings", blocks=tuple(findings_tables(run, standing=True)), see="%pge show evaluations")
     ]
@@ -32,7 +33,7 @@ def run_view(run: Run) -> View:
             blocks=tuple(_plan(run)),
             see="%pge show plan",
         ),
-        Fold(summary=bill(frames.cost(run)), blocks=(cost_table(run),), see="%pge show cost"),
+        Fold(summary=bill(cost), blocks=(cost_table(cost),), see="%pge show cost"),
     ]
     return _view(run, "run", [_steps(run), *_standing(run), *(folds if run.plan else [])], frames.plan(run))
 
@@ -78,15 +79,20 @@ def decisions_view(run: Run, step: int | None = None) -> View:
     return _view(run, "decisions", [table] if rows else [Words("Nothing was decided yet.")], frame)
 
 
-def cost_view(run: Run) -> View:
-    """Calls, tokens, dollars and time by phase, role and round."""
-    frame = frames.cost(run)
+def cost_view(run: Run, step: int | None = None, attempt: int | None = None) -> View:
+    """Calls, tokens, dollars and time by phase, role and round: of the whole run, of a step, or of one attempt at it."""
+    frame = _at(frames.cost(run).assign(attempt=_attempt_of), step, attempt).drop(columns="attempt")
     return _view(
         run,
         "cost",
-        [Words(bill(frame)), cost_table(run), Fold(summary="By step and round", blocks=(rounds_table(frame),))],
+        [Words(bill(frame)), cost_table(frame), Fold(summary="By step and round", blocks=(rounds_table(frame),))],
         frame,
     )
+
+
+def _attempt_of(frame: DataFrame) -> Series:
+    """The attempt that a row of costs belongs to; missing for the plan and the negotiation."""
+    return frame["round"].where(frame["phase"].isin(["generate", "evaluate"]))
 
 
 def prompt_view(run: Run, parts: Sequence[tuple[str, str]]) -> View:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .. import frames
 from ..display import Cell, Table
-from ..run import Run
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-def cost_table(run: Run) -> Table:
-    """By phase and role, all steps and rounds together."""
-    frame = frames.cost(run)
+def cost_table(frame: DataFrame) -> Table:
+    """By phase and role, steps and rounds together."""
     rows = [
         (str(phase), str(group["role"].iloc[0]) if phase != "unfinished" else None, *_amounts(group))
         for phase, group in frame.groupby("phase", sort=False)
