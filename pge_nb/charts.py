@@ -12,15 +12,18 @@ import math
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 from PIL import Image, ImageColor
 
+from .errors import BadInput
 from .run import DONE
 
 if TYPE_CHECKING:
@@ -46,8 +49,14 @@ PLAIN: Any = {  # a person's own style must not make a chart unreadable
     "savefig.transparent": False,
 }
 WIDTH = 8.0
+WIDTHS: Mapping[str, float] = {"column": 3.35, "page": 7.0}
+"""Inches of one column of a paper with two, and of a page with one."""
+NARROW = 5.0
+"""Inches below which a chart has one panel a row, and smaller letters."""
+NARROW_SCALE = 0.8
 NAME_LENGTH = 28
 MANY_ATTEMPTS = 10
+MANY_IN_A_COLUMN = 5
 TOP, BETWEEN, AFTER = 12.4, 10.9, 11.8
 """Heights, in scores, of a panel's edge, of what is written between two attempts, and of what ends a step."""
 
@@ -64,24 +73,33 @@ class Style:
     size: float = 6.0
 
 
-def trajectory_chart(trajectory: DataFrame, decisions: DataFrame | None = None) -> Figure:
+Width = Literal["column", "page"] | float
+"""Of a figure in a paper: one of ``WIDTHS``, or inches."""
+
+
+def trajectory_chart(trajectory: DataFrame, decisions: DataFrame | None = None, *, width: Width = WIDTH) -> Figure:
     """Score by attempt for each criterion, all checks, and overall; a panel a step.
 
     A pass is a filled mark, a fail a hollow cross, an unmeasured score a question mark at the foot; a threshold is a thin
-    line in its criterion's colour and dash. ``decisions`` (its frame) are written above the attempts they follow.
+    line in its criterion's colour and dash. ``decisions`` (its frame) are written above the attempts they follow. In
+    ``width`` of less than 5 inches the panels stand one below the other.
     """
+    inches = _inches(width)
+    narrow = inches < NARROW
     steps = [int(step) for step in trajectory["step"].dropna().unique()]
-    columns = 1 if len(steps) <= 1 else 2 if len(steps) <= 4 else 3
+    columns = 1 if len(steps) <= 1 or narrow else 2 if len(steps) <= 4 else 3
     rows = max(1, -(-len(steps) // columns))
-    height = 3.4 if columns == 1 else 2.7
+    many = MANY_IN_A_COLUMN if narrow else MANY_ATTEMPTS
     with mpl.rc_context(PLAIN):
-        figure = Figure(figsize=(WIDTH, 0.75 + rows * height), dpi=100, facecolor=GROUND, layout="constrained")
-        panels = figure.subplots(rows, columns, squeeze=False, sharey=True).flat
         styles = series_styles(trajectory, size=6.0 if columns == 1 and trajectory["attempt"].nunique() <= 20 else 4.5)
+        above, height = (0.6 + 0.08 * len(styles), 2.1) if narrow else (0.75, 3.4 if columns == 1 else 2.7)
+        figure = Figure(figsize=(inches, above + rows * height), dpi=100, facecolor=GROUND, layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False, sharey=True).flat
         for axes, step in zip(panels, steps, strict=False):
-            _panel(axes, trajectory[trajectory["step"] == step], styles, step)
+            _panel(axes, trajectory[trajectory["step"] == step], styles, step, many)
             if decisions is not None:
-                _decisions(axes, decisions[decisions["step"] == step], crowded=columns > 2)
+                made = decisions[decisions["step"] == step]
+                _decisions(axes, made, crowded=columns > 2 or len(made) > many)
         for axes in list(figure.axes)[len(steps) :]:
             axes.set_axis_off()
         if not steps:
@@ -93,7 +111,9 @@ def trajectory_chart(trajectory: DataFrame, decisions: DataFrame | None = None) 
                 ha="center",
                 transform=figure.axes[0].transAxes,
             )
-        _legend(figure, styles)
+        _legend(figure, styles, columns=2 if narrow else 4)
+        if narrow:
+            _scale(figure, NARROW_SCALE)
     return figure
 
 
@@ -108,6 +128,51 @@ def png(figure: Figure, *, dpi: int = 150) -> bytes:
     with Image.open(drawn) as picture:
         picture.convert("RGB").quantize(palette=_palette(), dither=Image.Dither.NONE).save(held, format="png")
     return held.getvalue()
+
+
+def save(figure: Figure, path: Path | str, width: Width = "column") -> Path:
+    """Write the figure as a PDF of that width, its fonts in it as TrueType; the path.
+
+    A figure that was drawn wider is made smaller as a whole, its letters as well, so draw one for its width:
+    ``trajectory_chart(frame, width="column")``.
+    """
+    path = Path(path)
+    path.write_bytes(pdf(figure, width))
+    return path
+
+
+def pdf(figure: Figure, width: Width = "column") -> bytes:
+    """The bytes that `save` writes; the same figure always gives the same."""
+    held, (wide, high) = io.BytesIO(), map(float, figure.get_size_inches())
+    factor = _inches(width) / wide
+    figure.set_size_inches(wide * factor, high * factor)
+    _scale(figure, factor)
+    try:
+        with mpl.rc_context({**PLAIN, "pdf.fonttype": 42}):
+            figure.savefig(held, format="pdf", metadata={"CreationDate": None})
+    finally:
+        _scale(figure, 1 / factor)
+        figure.set_size_inches(wide, high)
+    return held.getvalue()
+
+
+def _inches(width: Width) -> float:
+    """The width in inches; ``BadInput`` where it is none."""
+    inches = WIDTHS.get(width, math.nan) if isinstance(width, str) else float(width)
+    if not 1 <= inches <= 100:
+        raise BadInput(f"The width {width!r} is no width of a figure.", "Give column, page, or inches from 1 to 100.")
+    return inches
+
+
+def _scale(figure: Figure, factor: float) -> None:
+    """Make letters, lines and marks smaller or larger."""
+    text: Any
+    line: Any
+    for text in figure.findobj(Text):
+        text.set_fontsize(text.get_fontsize() * factor)
+    for line in figure.findobj(Line2D):
+        line.set_linewidth(line.get_linewidth() * factor)
+        line.set_markersize(line.get_markersize() * factor)
 
 
 @functools.cache
@@ -131,7 +196,7 @@ def series_styles(trajectory: DataFrame, *, size: float = 6.0) -> dict[str, Styl
     styles = {"overall": Style(label="overall", colour=INK, dash="-", marker="o", width=2.2, size=size)}
     for i, name in enumerate(criteria):
         place = i % len(COLOURS)
-        label = _short(name) if drawable(name) else f"criterion {i + 1}"
+        label = _short(name) if drawable(_short(name)) else f"criterion {i + 1}"
         styles[name] = Style(label=label, colour=COLOURS[place], dash=DASHES[place], marker=MARKERS[place], size=size)
     if (trajectory["about"] == "checks").any():
         styles["checks"] = Style(label="checks met", colour=PALE, dash=(0, (2, 2)), marker="h", size=size)
@@ -154,7 +219,7 @@ def _short(text: str) -> str:
     return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1] + "…"
 
 
-def _panel(axes: Axes, rows: DataFrame, styles: Mapping[str, Style], step: int) -> None:
+def _panel(axes: Axes, rows: DataFrame, styles: Mapping[str, Style], step: int, many: int) -> None:
     attempts = sorted({int(attempt) for attempt in rows["attempt"]})
     for place, (name, style) in enumerate(styles.items()):
         series = rows[(rows["on"] == name)].sort_values("attempt")
@@ -165,7 +230,7 @@ def _panel(axes: Axes, rows: DataFrame, styles: Mapping[str, Style], step: int) 
     axes.set_xlim(attempts[0] - 0.5, attempts[-1] + 0.5)
     axes.set_yticks(range(0, 11, 2))
     axes.tick_params(labelleft=True, length=2)
-    shown = attempts[:: max(1, -(-len(attempts) // MANY_ATTEMPTS))]
+    shown = attempts[:: max(1, -(-len(attempts) // many))]
     axes.set_xticks(shown, [f"{attempt}\n{_verdict(rows, attempt)}" for attempt in shown])
     axes.set_xlabel("attempt and its verdict")
     axes.set_ylabel("score")
@@ -207,7 +272,6 @@ def _mark(style: Style, verdict: str) -> dict[str, Any]:
 
 def _decisions(axes: Axes, made: DataFrame, *, crowded: bool) -> None:
     """Write what followed each attempt; where there is no room, a refine goes unsaid, as the legend tells."""
-    crowded = crowded or len(made) > MANY_ATTEMPTS
     for attempt, action in zip(made["attempt"], made["action"], strict=True):
         if pd.isna(attempt) or (crowded and action == "refine"):
             continue
@@ -224,10 +288,10 @@ def _between(axes: Axes, place: float, action: str) -> None:
     _text(axes, place, BETWEEN, action, ha="center", va="center", fontsize=8, fontstyle="italic")
 
 
-def _legend(figure: Figure, styles: Mapping[str, Style]) -> None:
+def _legend(figure: Figure, styles: Mapping[str, Style], *, columns: int) -> None:
     handles = list(_handles(styles))
     legend = figure.legend(
-        handles=handles, loc="outside upper center", ncols=min(4, len(handles)), frameon=False, fontsize=8.5
+        handles=handles, loc="outside upper center", ncols=min(columns, len(handles)), frameon=False, fontsize=8.5
     )
     for text in legend.get_texts():
         text.set_parse_math(False)

@@ -5,19 +5,24 @@ from __future__ import annotations
 import gc
 import io
 import itertools
+import math
 import os
+import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image, ImageColor
 from sample_runs import attempt, hostile_run, long_run, opening, plan, report, sample_run, sections, tried
 
 from pge_nb import charts, frames
+from pge_nb.errors import BadInput
 from pge_nb.records import Criterion
 from pge_nb.run import Run
 from pge_nb.views.alt import alt_text
@@ -146,3 +151,78 @@ def test_steps_are_small_multiples_with_one_scale() -> None:
     panels = [axes for axes in figure.axes if axes.axison]
     assert len(panels) == 5
     assert all(one.get_ylim() == other.get_ylim() for one, other in itertools.pairwise(panels))
+
+
+# In a paper
+
+
+@pytest.mark.parametrize(
+    "run", [Run(), sample_run(), hostile_run(), long_run(3, 8)], ids=["none", "two", "one", "three"]
+)
+@pytest.mark.parametrize(("width", "points"), [("column", 241.2), ("page", 504), (5.5, 396)])
+def test_a_figure_is_saved_as_wide_as_it_is_asked_for_with_its_fonts_in_it(
+    run: Run, width: charts.Width, points: float, tmp_path: Path
+) -> None:
+    figure = charts.trajectory_chart(frames.trajectory(run), frames.decisions(run), width=width)
+    content = charts.save(figure, tmp_path / "a.pdf", width).read_bytes()
+    box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ", content)
+    assert box is not None
+    assert float(box[1]) == pytest.approx(points)
+    assert b"/FontFile2" in content  # TrueType, that is type 42
+    assert b"/Type3" not in content
+
+
+def test_the_same_run_gives_the_same_pdf_and_a_figure_is_left_as_it_was() -> None:
+    figure = drawn(sample_run())
+    sizes = [text.get_fontsize() for text in figure.findobj(Text)]
+    assert charts.pdf(figure) == charts.pdf(drawn(sample_run()))
+    assert [text.get_fontsize() for text in figure.findobj(Text)] == pytest.approx(sizes)
+    assert tuple(figure.get_size_inches()) == (charts.WIDTH, 3.45)
+
+
+@pytest.mark.parametrize("width", ["column", "page"])
+def test_letters_in_a_paper_can_be_read_and_nothing_is_outside_of_the_figure(width: charts.Width) -> None:
+    figure = charts.trajectory_chart(frames.trajectory(sample_run()), frames.decisions(sample_run()), width=width)
+    figure.draw_without_rendering()
+    shown = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+    assert min(text.get_fontsize() for text in shown) >= 6
+    for text in shown:
+        box = text.get_window_extent()
+        assert figure.bbox.x0 <= box.x0, text
+        assert box.x1 <= figure.bbox.x1 + 1, text
+
+
+def test_a_figure_that_was_drawn_wider_is_made_smaller_as_a_whole() -> None:
+    wide = drawn(sample_run())
+    assert wide.get_figwidth() == charts.WIDTH
+    box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) ", charts.pdf(wide, "column"))
+    assert box is not None
+    assert float(box[1]) / float(box[2]) == pytest.approx(wide.get_figwidth() / wide.get_figheight(), abs=0.01)
+
+
+def test_in_a_column_the_panels_stand_one_below_the_other() -> None:
+    figure = charts.trajectory_chart(frames.trajectory(long_run(3, 8)), width="column")
+    assert len({round(axes.get_subplotspec().colspan.start) for axes in figure.axes}) == 1
+    assert len(figure.axes[0].get_xticklabels()) <= charts.MANY_IN_A_COLUMN
+
+
+@pytest.mark.parametrize("width", ["wide", 0, math.nan, 1e9, -3.35])
+def test_what_is_no_width_is_told(width: charts.Width) -> None:
+    with pytest.raises(BadInput, match="no width of a figure"):
+        charts.pdf(drawn(Run()), width)
+
+
+@pytest.mark.parametrize(
+    "name", ["正确性", "الوضوح", "🚀 speed", "a\u0301\u20dd\U0001f9ff", "tab\tand\nline", "\x1b[31m", "\ud800"]
+)
+def test_no_glyph_is_ever_missing_in_a_picture_or_a_pdf(name: str) -> None:
+    frame = frames.trajectory(sample_run())
+    frame["on"] = frame["on"].astype("object").replace({"clarity": name})
+    figure = charts.trajectory_chart(frame)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        charts.png(figure)
+        charts.pdf(figure)
+    assert [str(one.message) for one in told] == []
+    label = "tab and line" if name.startswith("tab") else "criterion 2"
+    assert label in words(figure)
