@@ -10,7 +10,6 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -76,9 +75,10 @@ class PgeMagics(Magics):
     def here(self) -> Here:
         """The place; found when it is first asked for, since that takes imports."""
         from .commands import Here, notebook_directory
+        from .commands.here import working_directory
 
         if self._here is None:
-            directory = notebook_directory(os.environ, self.shell.user_ns, Path.cwd())
+            directory = notebook_directory(os.environ, self.shell.user_ns, working_directory())
             self._here = Here(directory=directory, progress=lambda: progress_for(self.shell))
         return self._here
 
@@ -244,7 +244,7 @@ def parsed(command: Command, words: Sequence[str]) -> tuple[list[Any], dict[str,
             continue
         flag, equals, value = word.partition("=")
         if flag not in flags:
-            hint = did_you_mean(flag, [*flags, "-o"]) or f" There are {', '.join([*flags, '-o'])}."
+            hint = did_you_mean(flag, [*flags, "-o"]) or f" Flags: {', '.join([*flags, '-o'])}."
             raise UsageError(f"There is no flag {bare(flag)} here.{hint}")
         if flags[flag].name in given:
             raise UsageError(f"{flag} is given twice.")

@@ -24,6 +24,7 @@ from filelock import FileLock, Timeout
 from .disk import Disk, RealDisk
 from .errors import BadInput, PgeError, StateBusy, StateDamaged
 from .framing import Broken, Frame, Place, Tail, walk
+from .prose import counted
 from .records import Interruption, Note, Record, Section
 from .run import Run
 from .sections import NotUnderstood, framed, readable, redacted, round_key, section_of
@@ -262,7 +263,7 @@ class StateFile:
                 "Free some space, then run this again; nothing was lost.",
             ) from error
         text = (
-            f"The file ended in {tail.size:,} bytes of a section that was never finished, as after a crash. "
+            f"The file ended in {counted(tail.size, 'byte')} of a section that was never finished, as after a crash. "
             f"They were moved to {name}; the run goes on from the last whole section."
         )
         return Record(payload=Note(text=text), by="harness")
@@ -332,7 +333,9 @@ def _damage(path: Path, error: Broken) -> PgeError:
 
 def _check_place(path: Path) -> None:
     if path.is_dir():
-        raise BadInput(f"{path} is a directory, not a state file.", f"Give the file in it: {path / FILE_NAME}.")
+        own = path.name == FILE_NAME
+        move = "Move it away, or give the task another name." if own else f"Give the file in it: {path / FILE_NAME}."
+        raise BadInput(f"{path} is a directory, not a state file.", move)
     if path.exists() and not path.is_file():
         raise BadInput(f"{path} is not a regular file.", f"Give a path like {FILE_NAME}.")
     if not path.parent.is_dir():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -10,13 +11,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import BadInput
+from ..nearness import nearest
 from ..notebook import Place, names
 from ..run import Run
 from ..state import FILE_NAME
+from ..workspace import DEVICE_NAMES, MAX_NAME_BYTES
 from .live import Progress, Quiet
 
 NAME = re.compile(r"[^\W\d_][\w-]{0,63}")
-NOT_NAMES = frozenset({"work", "earlier", "exports"})
+NOT_NAMES = frozenset({"work", "earlier", "exports"}) | DEVICE_NAMES
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,13 +46,14 @@ class Here:
         """Make another task the one that commands are about."""
         if name and state:
             raise BadInput(f"Both a name ({name}) and --state were given.", "Give one of them.")
-        if name and (not NAME.fullmatch(name) or name in NOT_NAMES):
+        if name and (not NAME.fullmatch(name) or name.casefold() in NOT_NAMES):
             raise BadInput(
-                f"{name!r} cannot be the name of a task.",
-                "Begin with a letter, then letters, digits, - and _; not work, earlier, exports.",
+                f"{name!r:.80} cannot be the name of a task.",
+                "Begin with a letter, then letters, digits, - and _, 64 at most; not work, earlier, exports, nor one that "
+                "Windows gives to a device.",
             )
-        self.name = name
-        self.state = self.directory / Path(state).expanduser() if state else None
+        # What is asked for next is found first: a path that is none must not change which task commands are about.
+        self.name, self.state = name, self.directory / path_of(state) if state else None
 
     def elsewhere(self, name: str = "", state: str = "") -> Here:
         """The same, about another task."""
@@ -59,15 +63,33 @@ class Here:
 
     @contextlib.contextmanager
     def made(self) -> Iterator[None]:
-        """Make the task's directory; where nothing is begun in it, it is taken away again."""
+        """Make the task's directory; where nothing is begun in it, it is taken away again.
+
+        ``BadInput`` where it cannot be made. The notebook's own directory is never made: one that is gone was taken away.
+        """
+        if not self.directory.is_dir():
+            raise BadInput(
+                f"The notebook's directory {self.directory} is gone.", "Restart the kernel where the notebook is now."
+            )
         place = self.path.parent
-        is_new = not place.exists()
-        place.mkdir(parents=True, exist_ok=True)
+        lacking = [folder for folder in (place, *place.parents) if not os.path.lexists(folder)]
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            there = place if os.path.lexists(place) else place.parent
+            why = (
+                f"{there} is no directory"
+                if isinstance(error, FileExistsError | NotADirectoryError)
+                else error.strerror
+            )
+            raise BadInput(
+                f"The directory {place} cannot be made: {why}.", "Give the task another name or place."
+            ) from None
         try:
             yield
         except BaseException:
-            if is_new and not self.path.exists():
-                shutil.rmtree(place)
+            if lacking and not self.path.exists():
+                shutil.rmtree(lacking[-1], ignore_errors=True)
             raise
 
     @property
@@ -87,7 +109,8 @@ class Here:
         """The run; ``BadInput`` names what there is where nothing was begun."""
         run = self.run()
         if run is None:
-            others = ", ".join(f"%pge {name}" for name in self.names())
+            near = nearest(self.name, there := self.names())
+            others = ", ".join(f"%pge {name}" for name in ([near] if near else there))
             raise BadInput(
                 f"Nothing was begun at {self.path}.",
                 f"Look at another task: {others}." if others else "Begin with %%pge run.",
@@ -95,9 +118,31 @@ class Here:
         return run
 
 
-def notebook_directory(environ: Mapping[str, str], names: Mapping[str, object], fallback: Path) -> Path:
-    """The directory of the notebook: what Jupyter says, then what VS Code says, then the working directory."""
+def path_of(text: str) -> Path:
+    """The path that a person wrote, ``~`` and all; ``BadInput`` where it can be none."""
+    if any(not char.isprintable() for char in text):
+        raise BadInput(f"{text!r:.80} holds characters that no path should have.", "Write it without them.")
+    if any(len(part.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES for part in Path(text).parts):
+        raise BadInput(f"{text!r:.80} holds a name that is too long.", f"Take one of at most {MAX_NAME_BYTES} bytes.")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise BadInput(f"There is no home directory for {text!r:.80}.", "Write the path without ~.") from None
+
+
+def notebook_directory(environ: Mapping[str, str], names: Mapping[str, object], fallback: Path | None) -> Path:
+    """The directory of the notebook: what Jupyter says, then what VS Code says, then the working directory, if there is one."""
     for said in (environ.get("JPY_SESSION_NAME"), names.get("__vsc_ipynb_file__")):
         if isinstance(said, str) and said and (place := Path(said)).is_absolute() and place.parent.is_dir():
             return place.parent
+    if fallback is None:
+        raise BadInput("The working directory of this kernel is gone.", "Restart the kernel where the notebook is now.")
     return fallback
+
+
+def working_directory() -> Path | None:
+    """The process's own; None where it was taken away."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
