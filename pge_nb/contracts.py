@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .payloads import compact
+from .prose import counted
 from .records import Check, Proposal, Response, StepContract
 from .run import Run
 from .verdict import JUDGE
@@ -34,9 +35,11 @@ def _negotiated(run: Run, step: int) -> StepContract:
         return StepContract(deliverables=proposal.deliverables, checks=proposal.checks, agreed=True, origin=origin)
     for response in reversed(responses):
         if isinstance(response, Response) and response.checks and response.deliverables:
-            origin = f"not agreed in {len(responses)} rounds; the evaluator's last version stands"
+            origin = f"not agreed in {counted(len(responses), 'round')}; the evaluator's last version stands"
             return StepContract(deliverables=response.deliverables, checks=response.checks, agreed=False, origin=origin)
-    origin = f"not agreed in {len(responses)} rounds; the evaluator gave no version, so the last proposal stands"
+    origin = (
+        f"not agreed in {counted(len(responses), 'round')}; the evaluator gave no version, so the last proposal stands"
+    )
     return StepContract(deliverables=proposal.deliverables, checks=proposal.checks, agreed=False, origin=origin)
 
 

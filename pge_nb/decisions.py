@@ -86,7 +86,7 @@ def _since_pivot(run: Run, step: int) -> list[float]:
 def _exhausted(run: Run, step: int, attempt: int) -> tuple[Decision, Question | None]:
     """The first of ``on_exhausted`` that applies; a step for which none does is given up."""
     ways = run.settings["on_exhausted"]
-    spent = f"all {attempt} attempts failed"
+    spent = "the only attempt failed" if attempt == 1 else f"all {attempt} attempts failed"
     for way in ways if isinstance(ways, list) else []:
         if way == "keep" and (kept := _keep(run, step, spent)):
             return kept, None

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .models.choose import is_practice
-from .models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS, Prices, counted
+from .models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS, Prices
 from .payloads import Json
 from .phases import GATE_EVALUATIONS, ROLE_OF, PhaseName, negotiation, number
+from .prose import counted
 from .records import Call, Usage
 from .run import Run
 
@@ -77,7 +78,9 @@ class Estimate:
         else:
             amounts = f"likely ${self.dollars:.2f}, at most ${self.most_dollars:.2f}"
         limit = " (the run's limit)" if self.limited else ""
-        return f"Estimate, from {self.basis}: {least:,} to {most:,} calls, likely {likely:,}; {amounts}{limit}."
+        return (
+            f"Estimate, from {self.basis}: {least:,} to {counted(most, 'call')}, likely {likely:,}; {amounts}{limit}."
+        )
 
 
 def costs_money(settings: Mapping[str, Json]) -> bool:

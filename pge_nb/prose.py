@@ -37,6 +37,11 @@ from .records import (
 Lines = list[str]
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number and its noun, in the plural where it needs one; ``plural`` where that is not the noun with an s."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
+
+
 def body(record: Record) -> bytes:
     """The body of the record's section."""
     write = cast("Callable[[Any], Lines]", WRITERS[type(record.payload)])
@@ -187,7 +192,7 @@ def _calls(calls: Sequence[Call]) -> Lines:
     prices = [call.dollars for call in calls if call.dollars is not None]
     cost = f"${sum(prices):.4f}".replace("$", "\\$") if len(prices) == len(calls) else "no price"
     models = ", ".join(dict.fromkeys(f"{inline(call.model, 80)} ({call.source})" for call in calls))
-    number = "1 call" if len(calls) == 1 else f"{len(calls)} calls"
+    number = counted(len(calls), "call")
     seconds = sum(call.seconds for call in calls)
     return [f"{number} to {models}: {read:,} tokens in, {written:,} out, {cost}, {seconds:.1f} s.", ""]
 
@@ -297,7 +302,7 @@ def _folded(evidence: Sequence[Evidence]) -> Lines:
     """What was opened, folded away: it is long, and the findings above cite it by id."""
     if not evidence:
         return []
-    number = "1 piece of evidence" if len(evidence) == 1 else f"{len(evidence)} pieces of evidence"
+    number = counted(len(evidence), "piece of evidence", "pieces of evidence")
     opening = f"<details><summary>What the evaluator opened: {number}</summary>"
     return [opening, "", *(line for one in evidence for line in _evidence(one)), "</details>", ""]
 
@@ -341,7 +346,8 @@ def _note(note: Note) -> Lines:
 def _receipt(receipt: Receipt) -> Lines:
     cost = "no price" if receipt.dollars is None else f"\\${receipt.dollars:.4f}"
     open_ones = f", {receipt.unfinished:,} unfinished" if receipt.unfinished else ""
-    return [f"{inline(receipt.outcome)}: {receipt.calls:,} calls, {receipt.tokens:,} tokens, {cost}{open_ones}.", ""]
+    amounts = f"{counted(receipt.calls, 'call')}, {counted(receipt.tokens, 'token')}, {cost}{open_ones}"
+    return [f"{inline(receipt.outcome)}: {amounts}.", ""]
 
 
 WRITERS: Mapping[type, Callable[..., Lines]] = {

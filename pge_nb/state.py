@@ -264,7 +264,7 @@ class StateFile:
             ) from error
         text = (
             f"The file ended in {counted(tail.size, 'byte')} of a section that was never finished, as after a crash. "
-            f"They were moved to {name}; the run goes on from the last whole section."
+            f"It was moved to {name}; the run goes on from the last whole section."
         )
         return Record(payload=Note(text=text), by="harness")
 

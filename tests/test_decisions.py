@@ -190,7 +190,7 @@ def test_the_first_way_that_applies_is_taken(ways: list[Json], action: str, atte
 def test_a_question_names_the_step_and_every_answer() -> None:
     _, question = decide(Hand((), max_retries_per_step=0).tried(4).run, 1, 1)
     assert question is not None
-    assert question.text.startswith("Step 1: all 1 attempts failed")
+    assert question.text.startswith("Step 1: the only attempt failed")
     assert question.choices == ("retry", "keep", "advance", "stop")
 
 

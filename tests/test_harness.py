@@ -381,7 +381,7 @@ def test_a_plan_that_is_too_long_is_sent_back_once_then_cut_and_told(tmp_path: P
     assert plan is not None
     assert len(plan.steps) == 1
     assert any("sent back: the plan has 2 steps, and at most 1" in note for note in plan.notes)
-    assert any("cut to 1 steps; left out: 2. twice" in note for note in plan.notes)
+    assert any("cut to 1 step; left out: 2. twice" in note for note in plan.notes)
     assert [role_of(request) for request in stub.requests].count("planner") == 2
 
 

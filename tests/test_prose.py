@@ -14,7 +14,7 @@ from state_samples import ONE_OF_EACH, records, texts
 from pge_nb import records as r
 from pge_nb.markdown import UNSEEN, fence, inline, said, table, visible
 from pge_nb.payloads import Misfit, compact, decode, encode
-from pge_nb.prose import body, one_line, payload_of
+from pge_nb.prose import body, counted, one_line, payload_of
 
 GFM = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 MISTUNE = mistune.create_markdown(renderer=None, plugins=["table", "strikethrough", "url", "footnotes", "math"])
@@ -203,3 +203,18 @@ def test_one_line_is_plain_json_where_nothing_is_unseen() -> None:
 def test_visible_text_is_what_it_was_where_nothing_is_unseen(text: str) -> None:
     if not UNSEEN.search(text):
         assert visible(text) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "plural", "said"),
+    [
+        (0, "call", "", "0 calls"),
+        (1, "call", "", "1 call"),
+        (2, "call", "", "2 calls"),
+        (1_234, "call", "", "1,234 calls"),
+        (1, "criterion", "criteria", "1 criterion"),
+        (3, "criterion", "criteria", "3 criteria"),
+    ],
+)
+def test_one_of_a_kind_is_not_said_in_the_plural(number: int, noun: str, plural: str, said: str) -> None:
+    assert counted(number, noun, plural) == said

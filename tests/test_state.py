@@ -205,7 +205,7 @@ def test_a_torn_tail_is_left_alone_by_readers_and_moved_aside_whole_by_a_writer(
     assert told.record.by == "harness"
     assert told.payload == r.Note(
         text="The file ended in 100 bytes of a section that was never finished, as after a crash. "
-        "They were moved to .pge/torn-1.md; the run goes on from the last whole section."
+        "It was moved to .pge/torn-1.md; the run goes on from the last whole section."
     )
     assert path.read_bytes().startswith(whole)
     assert StateFile(path).verify().intact

@@ -11,6 +11,7 @@ from ..models import About, Reply, Request
 from ..payloads import Json
 from ..phases import Phase, number
 from ..prompts import fill
+from ..prose import counted
 from ..records import Criterion, Plan, Record, Step, Weight
 from ..run import Run
 from ..workspace import refused
@@ -117,7 +118,9 @@ def cut_to(plan: Plan, limit: int) -> Plan:
     if len(plan.steps) <= limit:
         return plan
     cut = plan.steps[limit:]
-    told = f"cut to {limit} steps; left out: " + "; ".join(f"{step.number}. {step.description[:80]}" for step in cut)
+    told = f"cut to {counted(limit, 'step')}; left out: " + "; ".join(
+        f"{step.number}. {step.description[:80]}" for step in cut
+    )
     return replace(plan, steps=plan.steps[:limit], notes=(*plan.notes, told))
 
 

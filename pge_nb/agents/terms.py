@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..payloads import Json, compact
+from ..prose import counted
 from ..records import Check
 from ..reviews import Review
 from ..reviews.sentences import said_case
@@ -51,7 +52,7 @@ def read_terms(value: Mapping[str, Json], reviews: Mapping[str, Review], *, stri
         made = _check(item, says, f"c{len(checks) + 1}", reviews, notes, module=module_of(deliverables), strict=strict)
         checks.append(made)
     if len(listed) > MAX_CHECKS:
-        notes.append(f"{len(listed) - MAX_CHECKS} checks above {MAX_CHECKS} were left out")
+        notes.append(f"{counted(len(listed) - MAX_CHECKS, 'check')} above {MAX_CHECKS} left out")
     if not checks:
         raise Unusable("no check says anything")
     return Terms(deliverables=deliverables, checks=tuple(checks), notes=tuple(notes))
@@ -77,7 +78,7 @@ def _deliverables(value: Json, notes: list[str], *, strict: bool) -> tuple[str, 
         elif path not in paths:
             paths.append(path)
     if len(value) > MAX_DELIVERABLES:
-        notes.append(f"{len(value) - MAX_DELIVERABLES} deliverables above {MAX_DELIVERABLES} were left out")
+        notes.append(f"{counted(len(value) - MAX_DELIVERABLES, 'deliverable')} above {MAX_DELIVERABLES} left out")
     return tuple(paths)
 
 

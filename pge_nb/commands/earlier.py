@@ -10,6 +10,7 @@ from ..display import Cell, Code, Mark, Table, View
 from ..errors import BadInput
 from ..notebook import Kept
 from ..notebook import runs as runs_in
+from ..prose import counted
 from ..run import Run
 from ..views.costs import bill
 from .addresses import run_named
@@ -30,7 +31,7 @@ def runs(here: Here) -> View:
     columns = dict(zip(("task", "outcome", "attempts", "cost", "when"), zip(*told, strict=True), strict=True))
     table = Table(caption="Runs", heads=heads, rows=rows)
     return View(
-        title=f"{len(found)} run{'s' if len(found) > 1 else ''} in {here.directory}",
+        title=f"{counted(len(found), 'run')} in {here.directory}",
         blocks=(table,),
         next=_line(found[-1]).text,
         df=DataFrame({**named, **columns}),

@@ -17,6 +17,7 @@ from ..models.choose import default_model, is_practice
 from ..models.practice import PracticeSettings
 from ..notebook import make_room
 from ..payloads import Json, compact
+from ..prose import counted
 from ..records import Choice, Role
 from ..run import Run
 from .addresses import Address, located
@@ -181,7 +182,9 @@ class Interrupted(KeyboardInterrupt):
     """A run that a person stopped; the file is whole."""
 
     def __init__(self, run: Run) -> None:
-        super().__init__(f"Interrupted; {len(run.sections)} sections are whole in the state file.")
+        super().__init__(
+            f"Interrupted; {counted(len(run.sections), 'section is', 'sections are')} whole in the state file."
+        )
 
     def _render_traceback_(self) -> list[str]:
         return [str(self), "Go on with %pge resume."]

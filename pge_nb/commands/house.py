@@ -9,6 +9,7 @@ from typing import Annotated
 from ..display import Code, Table, View, Words
 from ..errors import BadInput
 from ..models.choose import default_model, is_practice, open_model
+from ..prose import counted
 from ..state import StateFile
 from .here import Here
 
@@ -79,11 +80,15 @@ def verify(here: Here, name: Annotated[str, "the task; none: the one that comman
         here.needs_run()
     found = StateFile(here.path).verify()
     said = "Every section is what was written." if found.intact else f"Section {found.broken} {found.why}"
-    blocks = [Words(f"{found.sections} sections are whole and linked. {said}"), Words(f"Head: {found.head}")]
+    blocks = [
+        Words(f"{counted(found.sections, 'section is', 'sections are')} whole and linked. {said}"),
+        Words(f"Head: {found.head}"),
+    ]
     if found.torn:
         blocks.append(
             Words(
-                f"{found.torn} bytes at the end were never finished, as after a crash; the next append moves them aside."
+                f"At the end, {counted(found.torn, 'byte')} of a section that was never finished, as after a crash; "
+                "the next append moves it aside."
             )
         )
     after = "%pge" if found.intact else "%pge new"

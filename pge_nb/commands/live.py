@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ..markdown import visible
 from ..phases import due
-from ..prose import heading
+from ..prose import counted, heading
 from ..records import Attempt, Decision, Receipt, Section, StepContract
 from ..run import Run
 
@@ -82,7 +82,7 @@ class Ticker:
         return {"text/plain": "\n".join(shown)}
 
     def _summary(self) -> str:
-        return f"{len(self.lines)} sections were written in {self.drawn - self.began:.1f} s"
+        return f"{counted(len(self.lines), 'section was', 'sections were')} written in {self.drawn - self.began:.1f} s"
 
     def _folded(self) -> str:
         told = html.escape("\n".join(self.lines))
@@ -93,11 +93,11 @@ def line(section: Section, run: Run) -> str:
     """A section in a line: its heading, and the one thing that a reader waits for."""
     payload, more = section.payload, ""
     if isinstance(payload, StepContract):
-        more = f", {len(payload.checks)} checks, {payload.origin}"
+        more = f", {counted(len(payload.checks), 'check')}, {payload.origin}"
     elif isinstance(payload, Decision):
         more = f" ({payload.reason})"
     elif isinstance(payload, Attempt):
         more = f" ({section.record.attempt} of {1 + int(str(run.settings.get('max_retries_per_step', 0)))})"
     elif isinstance(payload, Receipt):
-        more = f": {payload.outcome}, {payload.calls} calls, {payload.tokens:,} tokens"
+        more = f": {payload.outcome}, {counted(payload.calls, 'call')}, {counted(payload.tokens, 'token')}"
     return visible(heading(section.record) + more)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..errors import BadInput, LimitReached
 from ..payloads import Misfit, decode
+from ..prose import counted
 from ..records import Usage
 from . import Request
 
@@ -246,11 +247,6 @@ class Limits:
                 "that this run may cost are spent or reserved.",
                 f"Go on with more: %pge resume --budget {dollars_up(spent.dollars + bound.dollars)}",
             )
-
-
-def counted(number: int, noun: str) -> str:
-    """A number and its noun, in the plural where it needs one."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def rounded_up(tokens: int) -> int:

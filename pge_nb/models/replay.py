@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..errors import BadInput, ModelFailed
 from ..payloads import Json
+from ..prose import counted
 from ..records import Call
 from ..redaction import Redactor
 from . import Listen, Reply, Request, Stop
@@ -87,7 +88,7 @@ def difference(recorded: Mapping[str, object], current: Mapping[str, object]) ->
     before, after = list(request_lines(recorded)), list(request_lines(current))
     lines = [line.rstrip("\n") for line in unified_diff(before, after, "recorded", "now", n=1, lineterm="")]
     if len(lines) > SHOWN:
-        lines = [*lines[:SHOWN], f"... and {len(lines) - SHOWN} lines more"]
+        lines = [*lines[:SHOWN], f"... and {counted(len(lines) - SHOWN, 'line')} more"]
     return "\n".join(lines)
 
 

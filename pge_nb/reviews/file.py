@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ..prose import counted
 from ..records import Check
 from ..sandbox import run
 from ..workspace import Tree, refused
@@ -61,7 +62,7 @@ class File:
         text = tree.text(args.plain)
         if text is None:
             return Outcome(met=False, says=says, saw=f"{args.plain} is not there")
-        lines = [f"{args.plain} is there, {len(text)} characters"]
+        lines = [f"{args.plain} is there, {counted(len(text), 'character')}"]
         held = args.contains is None or args.contains in text
         if args.contains is not None:
             lines.append(f"{'contains' if held else 'does not contain'} {args.contains!r}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .. import frames
 from ..display import Block, Cell, Fold, Mark, Picture, Table, Verbatim, View, Words
 from ..interrupts import held_back
+from ..prose import counted
 from ..records import EvaluationReport, Interruption, Proposal, Receipt, Response, StepContract
 from ..run import Run
 from .alt import alt_text
@@ -27,9 +28,10 @@ def run_view(run: Run) -> View:
     ]
     if any(len(run.evaluations(step.number)) > 1 for step in run.steps):
         folds.append(Fold(summary="Scores by attempt", blocks=(_chart(run),), see="%pge show trajectory"))
+    criteria = run.plan.criteria if run.plan else ()
     folds += [
         Fold(
-            summary=f"Plan: {len(run.steps)} steps, {len(run.plan.criteria) if run.plan else 0} criteria",
+            summary=f"Plan: {counted(len(run.steps), 'step')}, {counted(len(criteria), 'criterion', 'criteria')}",
             blocks=tuple(_plan(run)),
             see="%pge show plan",
         ),

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..display import Cell, Table
+from ..prose import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -53,7 +54,9 @@ def bill(frame: DataFrame) -> str:
     dollars = _dollars(frame) or "no price known"
     unfinished = int(frame.loc[frame["phase"] == "unfinished", "calls"].sum())
     more = f", {unfinished} of them unfinished" if unfinished else ""
-    return f"Cost: {calls:,} calls{more}, {tokens:,} tokens, {dollars}, {frame['seconds'].sum():,.1f} s"
+    return (
+        f"Cost: {counted(calls, 'call')}{more}, {counted(tokens, 'token')}, {dollars}, {frame['seconds'].sum():,.1f} s"
+    )
 
 
 def or_none(value: Any) -> Cell:

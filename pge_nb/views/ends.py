@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..config import uses_practice
 from ..models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS
+from ..prose import counted
 from ..records import EvaluationReport, Question, Receipt
 from ..run import Run
 
@@ -85,7 +86,7 @@ def foot(run: Run) -> str:
         return ""
     raters = list(dict.fromkeys(report.rater for report in _reports(run)))
     when = run.sections[-1].at.replace("T", " ")[:16]
-    said = [f"run {run.task.run}", f"{len(run.sections)} sections", f"head {run.head[:12]}", f"{when} UTC"]
+    said = [f"run {run.task.run}", counted(len(run.sections), "section"), f"head {run.head[:12]}", f"{when} UTC"]
     return " · ".join([*said, *(f"rater {rater}" for rater in raters[-1:])])
 
 

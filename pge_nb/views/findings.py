@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..display import Block, Cell, Fold, Mark, Table, Verbatim, Words, number
+from ..prose import counted
 from ..records import EvaluationReport, Evidence, Finding
 from ..run import Run
 
@@ -87,4 +88,7 @@ def _seen(report: EvaluationReport) -> Iterator[Block]:
         Verbatim(label=f"{e.id} ({', '.join(_marks(e))}): {e.says}", text=e.body.text) for e in report.evidence
     )
     if bodies:
-        yield Fold(summary=f"What the harness saw: {len(bodies)} pieces of evidence", blocks=bodies)
+        yield Fold(
+            summary=f"What the harness saw: {counted(len(bodies), 'piece of evidence', 'pieces of evidence')}",
+            blocks=bodies,
+        )

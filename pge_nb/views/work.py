@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..display import Block, Cell, Code, Diff, Link, Table, View, Words
+from ..prose import counted
 from ..records import FileRef
 from ..results import working_directory
 from ..run import Run
@@ -139,5 +140,5 @@ def _counted(lines: Sequence[str]) -> Iterator[int]:
 
 
 def _shown(lines: Sequence[str]) -> str:
-    more = [f"... {len(lines) - LONGEST:,} more lines"] if len(lines) > LONGEST else []
+    more = [f"... {counted(len(lines) - LONGEST, 'more line')}"] if len(lines) > LONGEST else []
     return "\n".join([*lines[2 : LONGEST + 2], *more])
