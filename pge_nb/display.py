@@ -133,16 +133,21 @@ class View:
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         bundle = {"text/html": self.html(), "text/markdown": self.markdown(), "text/plain": self.plain()}
         # A notebook shows HTML where it can; it is on its way to a PDF that LaTeX is taken, and tables need it there.
-        return bundle | ({"text/latex": self.latex()} if any(_tables(self.blocks)) else {})
+        return bundle | ({"text/latex": self.latex()} if self.has_tables else {})
 
     def __str__(self) -> str:
         return self.plain()
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether there is a table in it, a folded one too."""
+        return any(_tables(self.blocks))
 
     def html(self) -> str:
         """The view as HTML."""
         title = f'<b dir="auto">{_text(self.title)}</b> {_badge(self.mark)}'
         parts = [f'<div style="font-size:1.1em;margin-bottom:4px">{title}</div>']
-        parts += [_HTML[type(block)](block) for block in self.blocks]
+        parts += map(html_of, self.blocks)
         parts += [f"<div>{_text(note)}</div>" for note in self.notes]
         if self.next:
             parts.append(f'<div style="margin-top:6px"><b>Next:</b> {_code(self.next)}</div>')
@@ -153,7 +158,7 @@ class View:
     def markdown(self) -> str:
         """The view as Markdown."""
         mark = f" ({md.inline(self.mark)})" if self.mark else ""
-        parts = [f"**{md.inline(self.title)}**{mark}", *(_MARKDOWN[type(block)](block) for block in self.blocks)]
+        parts = [f"**{md.inline(self.title)}**{mark}", *map(markdown_of, self.blocks)]
         parts += [md.inline(note) for note in self.notes]
         if self.next:
             parts.append(f"**Next:** {_markdown_cell(Code(self.next))}")
@@ -173,7 +178,7 @@ class View:
     def latex(self) -> str:
         """The view as LaTeX, in the flow of a page; it needs the packages booktabs and longtable."""
         mark = f" ({tex.text(self.mark)})" if self.mark else ""
-        parts = [tex.paragraph(tex.text(self.title) + mark, r"\bfseries"), *map(_latex, self.blocks)]
+        parts = [tex.paragraph(tex.text(self.title) + mark, r"\bfseries"), *map(latex_of, self.blocks)]
         parts += [tex.paragraph(tex.text(note)) for note in self.notes]
         if self.next:
             parts.append(tex.paragraph(rf"\textbf{{Next:}} {tex.code(self.next)}"))
@@ -273,6 +278,11 @@ def _cut(text: str, limit: int) -> str:
 # HTML
 
 
+def html_of(block: Block) -> str:
+    """One block as HTML."""
+    return _HTML[type(block)](block)
+
+
 def _text(text: str) -> str:
     return html.escape(visible(text))
 
@@ -365,6 +375,11 @@ def _html_picture(picture: Picture) -> str:
 # Markdown
 
 
+def markdown_of(block: Block) -> str:
+    """One block as Markdown."""
+    return _MARKDOWN[type(block)](block)
+
+
 def _markdown_cell(cell: Cell) -> str:
     if isinstance(cell, Mark):
         return md.inline(_signed(cell.word))
@@ -383,7 +398,7 @@ def _markdown_table(table: Table) -> str:
 
 
 def _markdown_fold(fold: Fold) -> str:
-    return "\n\n".join([f"**{md.inline(fold.summary)}**", *(_MARKDOWN[type(block)](block) for block in fold.blocks)])
+    return "\n\n".join([f"**{md.inline(fold.summary)}**", *map(markdown_of, fold.blocks)])
 
 
 def _markdown_verbatim(block: Verbatim | Diff) -> str:
@@ -394,7 +409,8 @@ def _markdown_verbatim(block: Verbatim | Diff) -> str:
 # LaTeX
 
 
-def _latex(block: Block) -> str:
+def latex_of(block: Block) -> str:
+    """One block as LaTeX, in the flow of a page."""
     return _LATEX[type(block)](block)
 
 
@@ -418,7 +434,7 @@ def _latex_verbatim(block: Verbatim | Diff) -> str:
 
 
 def _latex_fold(fold: Fold) -> str:
-    return "\n\n".join([tex.paragraph(tex.text(fold.summary), r"\bfseries"), *map(_latex, fold.blocks)])
+    return "\n\n".join([tex.paragraph(tex.text(fold.summary), r"\bfseries"), *map(latex_of, fold.blocks)])
 
 
 # Plain text

@@ -16,7 +16,7 @@ from ..views.ends import caveats, foot, title
 from .addresses import run_named
 from .here import Here
 
-Name = Literal["csv"]
+Name = Literal["latex", "csv", "html", "notebook"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class Form:
 
 def export(
     here: Here,
-    form: Annotated[Name, "csv: every frame"],
+    form: Annotated[Name, "tables and chart for a paper; every frame; one page; a notebook that needs no kernel"],
     run: Annotated[str, "another run: NAME, NAME@N or @N; none: this one"] = "",
     /,
     *,
@@ -80,6 +80,27 @@ def _csv(run: Run, place: Path, exports: Path) -> Sequence[Path]:
     return put({place / name: content for name, content in csv_files(run).items()}, exports)
 
 
+def _latex(run: Run, place: Path, exports: Path) -> Sequence[Path]:
+    from ..exports.tables import latex_files
+
+    return put({place / name: content for name, content in latex_files(run).items()}, exports)
+
+
+def _html(run: Run, place: Path, exports: Path) -> Sequence[Path]:
+    from ..exports.report import page
+
+    return put({place: page(run)}, exports)
+
+
+def _notebook(run: Run, place: Path, exports: Path) -> Sequence[Path]:
+    from ..exports.report import notebook
+
+    return put({place: notebook(run)}, exports)
+
+
 FORMS: Mapping[Name, Form] = {
+    "latex": Form(place="latex/", write=_latex),
     "csv": Form(place="csv/", write=_csv),
+    "html": Form(place="report.html", write=_html),
+    "notebook": Form(place="report.ipynb", write=_notebook),
 }

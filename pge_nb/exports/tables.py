@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from .. import frames
+from .. import frames, views
+from ..display import View
 from ..errors import BadInput
 from ..frames import columns as declared
+from ..interrupts import held_back
 from ..run import Run
 
 if TYPE_CHECKING:
@@ -80,3 +82,54 @@ def _typed(column: Any, dtype: str) -> Any:
 
 def _unmarked(text: str) -> str:
     return text[1:] if text.startswith("'") and FORMULA.match(text) else text
+
+
+# For a paper
+
+TABLES: Mapping[str, Callable[[Run], View]] = {
+    "plan": views.plan_view,
+    "contract": views.contract_view,
+    "evaluations": views.evaluations_view,
+    "scores": views.trajectory_view,
+    "decisions": views.decisions_view,
+    "cost": views.cost_view,
+}
+CHART = "trajectory.pdf"
+MOST_IN_A_COLUMN = 3
+"""Steps whose panels fit below one another; the chart of more is as wide as a page."""
+PAPER = r"""% Written by pge_nb. XeLaTeX and LuaLaTeX set every script, in a font that has it; pdfLaTeX sets Latin alone.
+\documentclass{article}
+\usepackage{iftex}
+\ifPDFTeX\usepackage[T1]{fontenc}\else\usepackage{fontspec}\fi
+\usepackage{booktabs,longtable,graphicx}
+\begin{document}
+"""
+FIGURE = r"""\begin{figure}[tbp]
+\centering
+\includegraphics{trajectory.pdf}
+\caption{Scores from 0 to 10 by attempt}\label{fig:trajectory}
+\end{figure}
+"""
+FIRST_LINE = "% Written by pge_nb; it needs \\usepackage{booktabs,longtable}. To have it in your paper: \\input{"
+
+
+def latex_files(run: Run) -> dict[str, bytes]:
+    """Name -> content: a ``.tex`` for each view with a table, the trajectory as a PDF, and ``report.tex`` that holds all."""
+    files = {name: view.to_latex(label=f"tab:{name}") for name, of in TABLES.items() if (view := of(run)).has_tables}
+    body = "".join(rf"\input{{{name}}}" + "\n" for name in files)
+    chart = _chart(run)
+    paper = "".join([PAPER, body, FIGURE if chart else "", "\\end{document}\n"])
+    written = {f"{name}.tex": f"{FIRST_LINE}{name}}}\n{text}\n".encode() for name, text in files.items()}
+    return {**written, **chart, "report.tex": paper.encode()}
+
+
+def _chart(run: Run) -> dict[str, bytes]:
+    """The trajectory's PDF; nothing where no attempt was evaluated yet."""
+    with held_back():
+        from .. import charts
+
+    trajectory = frames.trajectory(run)
+    if trajectory.empty:
+        return {}
+    width: charts.Width = "column" if len(run.steps) <= MOST_IN_A_COLUMN else "page"
+    return {CHART: charts.pdf(charts.trajectory_chart(trajectory, frames.decisions(run), width=width), width)}
