@@ -152,6 +152,15 @@ class RealDisk:
             yield
 
 
+class UnlockedDisk(RealDisk):
+    """The file as it stands this moment, for a look that must not wait: never to be appended to."""
+
+    @contextlib.contextmanager
+    def locked(self, *, reading: bool = False) -> Iterator[None]:  # noqa: ARG002
+        """Keeps nobody out: a section that is not whole yet is a torn end to whoever looks."""
+        yield
+
+
 def sync_directory(path: Path) -> None:
     """Make the names in a directory durable; where directories cannot be opened (Windows) they need no sync."""
     try:

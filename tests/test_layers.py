@@ -47,7 +47,7 @@ ONLY_IN = {
     "anthropic": {"models"},
     "matplotlib": {"charts"},
     "ipywidgets": {"widgets"},
-    "IPython": {"magic", "commands", "widgets", "display"},
+    "IPython": {"magic", "completing", "commands", "widgets", "display"},
 }
 HEAVY = ("anthropic", "pandas", "matplotlib", "ipywidgets", "nbformat", "scipy", "sklearn")
 
