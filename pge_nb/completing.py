@@ -210,8 +210,10 @@ def _variables(begun: str, around: Around) -> Iterator[str]:
 
 def _paths(begun: str, base: Path, endings: tuple[str, ...]) -> Iterator[str]:
     """Files with these endings, and directories, at the path that is begun."""
+    from .commands.here import path_of
+
     folder, slash, name = begun.rpartition("/")
-    with os.scandir(base / Path(f"{folder}{slash}").expanduser()) as entries:
+    with os.scandir(base / path_of(f"{folder}{slash}")) as entries:
         for entry in itertools.islice(entries, MOST_ENTRIES):
             if entry.name.startswith(".") and entry.name != ".pge" and not name.startswith("."):
                 continue

@@ -222,6 +222,7 @@ shell.run_line_magic("load_ext", "pge_nb")
 with provisionalcompleter():
     for line in ("%pge ", "%pge files ", "%pge open a", "%pge model recording:"):
         print("1.1" in [one.text for one in shell.Completer.completions(line, len(line))])
+os.chdir("/")
 """
     assert in_a_process(code) == "False\n" * 4
 
