@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from ..notebook import runs as runs_in
 from ..prose import counted
 from ..run import Run
 from ..views.costs import bill
+from ..views.ends import foot
 from .addresses import run_named
 from .here import Here
 
@@ -26,7 +28,12 @@ def runs(here: Here) -> View:
         raise BadInput(f"No run is in {here.directory}.", "Begin with %%pge run.")
     heads = ("Run", "Task", "Outcome", "Attempts", "Cost", "Last section")
     rows = tuple((_line(kept), *_told(kept.run)) for kept in found)
-    named = {"name": [kept.name for kept in found], "number": array([kept.number for kept in found], dtype="Int64")}
+    ids = [(kept.run.task.run, kept.run.head) if kept.run else (None, None) for kept in found]
+    named = {
+        "run": [run for run, _ in ids],
+        "name": [kept.name for kept in found],
+        "number": array([kept.number for kept in found], dtype="Int64"),
+    }
     told = [[cell.word if isinstance(cell, Mark) else cell for cell in row[1:]] for row in rows]
     columns = dict(zip(("task", "outcome", "attempts", "cost", "when"), zip(*told, strict=True), strict=True))
     table = Table(caption="Runs", heads=heads, rows=rows)
@@ -34,8 +41,15 @@ def runs(here: Here) -> View:
         title=f"{counted(len(found), 'run')} in {here.directory}",
         blocks=(table,),
         next=_line(found[-1]).text,
-        df=DataFrame({**named, **columns}),
+        foot=_foot_of_all([kept.run for kept in found if kept.run]),
+        df=DataFrame({**named, **columns, "head": [head for _, head in ids]}),
     )
+
+
+def _foot_of_all(runs: Sequence[Run]) -> str:
+    """The foot of the run that has the newest section: it is the one that may have changed since."""
+    newest = max(runs, key=lambda run: run.sections[-1].at, default=None)
+    return f"newest: {foot(newest)}" if newest else ""
 
 
 def open_(here: Here, run: Annotated[str, "NAME@N or @N, as %pge runs lists them; or NAME"], /) -> View:

@@ -13,6 +13,7 @@ from ..models.limits import Prices
 from ..payloads import Json
 from ..phases import due
 from ..run import Run
+from ..views.ends import foot
 from .addresses import located, parted
 from .here import Here
 
@@ -40,7 +41,12 @@ def _told(here: Here, run: Run | None) -> View:
     else:
         told = estimated(settings, run or Run(), Prices.load())
         blocks = [Words(str(told)), _table(told)]
-    return View(title="Estimate of what is ahead", blocks=tuple(blocks), next="%pge show cost" if run else "%%pge run")
+    return View(
+        title="Estimate of what is ahead",
+        blocks=tuple(blocks),
+        next="%pge show cost" if run else "%%pge run",
+        foot=foot(run) if run else "",
+    )
 
 
 def ahead(run: Run) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 from typing import Annotated
 
 from ..display import Code, Table, View, Words
-from ..errors import BadInput
+from ..errors import BadInput, PgeError
 from ..models.choose import default_model, is_practice, open_model
 from ..prose import counted
 from ..state import StateFile
+from ..views.ends import foot
 from .here import Here
 
 
@@ -64,12 +66,14 @@ def new(here: Here, name: Annotated[str, "the task; none: the one that commands 
     """Start over: the old run moves whole to earlier/, nothing is lost."""
     if name:
         here.turn_to(name)
-    place = here.place
+    place, run = here.place, None
     if not place.state.is_file():
         here.needs_run()
+    with contextlib.suppress(PgeError):  # a damaged one has no foot, and moves all the same
+        run = here.run()
     number = place.move_away()
     said = f"The old run is whole in earlier/{number}: %pge open {place.name}@{number} shows it."
-    return View(title="Ready for a new task", blocks=(Words(said),), next="%%pge run")
+    return View(title="Ready for a new task", blocks=(Words(said),), next="%%pge run", foot=foot(run) if run else "")
 
 
 def verify(here: Here, name: Annotated[str, "the task; none: the one that commands are about"] = "", /) -> View:
@@ -91,7 +95,11 @@ def verify(here: Here, name: Annotated[str, "the task; none: the one that comman
                 "the next append moves it aside."
             )
         )
-    after = "%pge" if found.intact else "%pge new"
+    run = here.run() if found.intact else None
     return View(
-        title=str(found.path.name), mark="intact" if found.intact else "broken", blocks=tuple(blocks), next=after
+        title=str(found.path.name),
+        mark="intact" if found.intact else "broken",
+        blocks=tuple(blocks),
+        next="%pge" if found.intact else "%pge new",
+        foot=foot(run) if run else f"{counted(found.sections, 'section')} · head {found.head[:12]}",
     )

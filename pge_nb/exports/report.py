@@ -18,7 +18,7 @@ STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
-table { display: block; overflow-x: auto; } img { height: auto; } footer { margin-top: 2rem; font-size: 0.85rem; }
+section { overflow-x: auto; } img { height: auto; } footer { margin-top: 2rem; font-size: 0.85rem; }
 """.strip()
 """The ground and the letters are those of the reader's own light or dark page."""
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
