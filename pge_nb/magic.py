@@ -231,7 +231,7 @@ def chosen(words: Sequence[str], here: Here) -> tuple[Command, list[str]]:
 
 def parsed(command: Command, words: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
     """The words as arguments of the command."""
-    from .commands.grammar import arguments
+    from .commands.grammar import arguments, grouped
 
     known = arguments(command)
     flags = {argument.flag: argument for argument in known if argument.flag}
@@ -249,7 +249,7 @@ def parsed(command: Command, words: Sequence[str]) -> tuple[list[Any], dict[str,
         if flags[flag].name in given:
             raise UsageError(f"{flag} is given twice.")
         given[flags[flag].name] = _flag_value(flags[flag], value if equals else None, rest)
-    return _positions(command, [argument for argument in known if not argument.flag], plain), given
+    return _positions(command, [argument for argument in known if not argument.flag], plain), grouped(command, given)
 
 
 def _flag_value(argument: Argument, value: str | None, rest: Iterator[str]) -> object:

@@ -124,7 +124,7 @@ def test_backslashes_stay_and_quotes_hold_blanks(shell: Shell) -> None:
 def test_words_become_the_types_of_the_signature() -> None:
     args, kwargs = magic.parsed(COMMANDS["run"], ["mine", "--steps", "3", "--budget=2.5", "--raise", "--seed", "4"])
     assert args == ["mine"]
-    assert kwargs == {"steps": 3, "budget": 2.5, "raise_": True, "seed": 4}
+    assert kwargs == {"flags": TaskFlags(steps=3, budget=2.5, seed=4), "raise_": True}
     args, _ = magic.parsed(COMMANDS["answer"], ["retry", "use", "a", "dict"])
     assert args == ["retry", "use", "a", "dict"]
 

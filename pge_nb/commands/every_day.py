@@ -8,22 +8,21 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from .. import bank, views
-from ..config import LIMITS, HarnessConfig
 from ..display import Code, Table, View, Words
 from ..errors import BadInput, PgeError
 from ..harness import PGEHarness
 from ..models import Request
 from ..models.choose import default_model, is_practice
-from ..models.practice import PracticeSettings
-from ..notebook import make_room
 from ..payloads import Json, compact
 from ..prose import counted
 from ..records import Choice, Role
 from ..run import Run
 from .addresses import Address, located
+from .beginning import LimitFlags, TaskFlags, amend_limits, begun, harness_over
 from .earlier import of
 from .estimating import ahead
 from .here import Here
+from .standing import run_view
 
 What = Literal["run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt"]
 ROLES: tuple[Role, ...] = ("planner", "generator", "evaluator")
@@ -39,7 +38,7 @@ def status(here: Here, name: Annotated[str, "the task; none: the unnamed one, be
         run = here.run()
     if run is None:
         return nothing_here(here)
-    view = views.run_view(run)
+    view = run_view(run, here.path)
     rows = [("Directory", str(here.directory)), ("State file", str(here.path))]
     where = Table(caption="Here", heads=("What", "Where"), rows=tuple(rows))
     return replace(view, blocks=(*view.blocks, where))
@@ -49,43 +48,14 @@ def run(
     here: Here,
     name: Annotated[str, "a place of its own for this task, below the notebook"] = "",
     /,
+    flags: TaskFlags = TaskFlags(),
     *,
     body: str = "",
-    practice: Annotated[str, "a practice task instead of a prompt of your own"] = "",
-    model: Annotated[str, "the model of every role"] = "",
-    effort: Annotated[str, "how hard the model thinks, where it can be told"] = "",
-    state: Annotated[str, "the state file's path, in place of a name"] = "",
-    steps: Annotated[int | None, "at most so many steps"] = None,
-    max_retries: Annotated[int | None, "so many attempts after a step's first"] = None,
-    budget: Annotated[float | None, "at most so many dollars"] = None,
-    max_tokens_total: Annotated[int | None, "at most so many tokens"] = None,
     raise_: Annotated[bool, "an error where the run does not pass, for CI"] = False,
-    skill: Annotated[float | None, "practice: 0 to 1, how good the generator is"] = None,
-    leniency: Annotated[float | None, "practice: points that the evaluator adds"] = None,
-    noise: Annotated[float | None, "practice: spread of the evaluator's scores"] = None,
-    drift: Annotated[float | None, "practice: points that each attempt adds"] = None,
-    seed: Annotated[int | None, "practice: another seed, other draws"] = None,
 ) -> View:
     """Carry a task to its end; the body of the cell is its prompt. Run again, it goes on or shows what is done."""
-    prompt = _prompt(body, practice)
-    place = here.elsewhere(name, state)
-    simulated = {"skill": skill, "leniency": leniency, "noise": noise, "drift": drift, "seed": seed}
-    chosen = model or ("practice" if practice else here.model) or ""
-    limits = _limits(max_retries=max_retries, budget=budget, max_tokens_total=max_tokens_total)
-    settings: dict[str, Json] = {**limits, **({} if steps is None else {"max_steps": steps})}
-    config = HarnessConfig(
-        model=_with_settings(chosen, simulated),
-        effort=effort or None,
-        shared_state_path=place.path,
-        **settings,  # type: ignore[arg-type]
-    )
-    with place.made():
-        room = make_room(place.place, prompt, config)
-        harness = PGEHarness(room.config)
-        begun = harness.start(prompt)
-    here.turn_to(name, state)
-    _amend(harness, begun, limits)
-    return carry_on(here, harness, raise_=raise_, said=room.says(name))
+    harness, said = begun(here, name, body, flags)
+    return carry_on(here, harness, raise_=raise_, said=said)
 
 
 def show(
@@ -98,7 +68,10 @@ def show(
     role = at[0] if what == "prompt" and at and at[0] in ROLES else ""
     text = " ".join(at[1:] if role else at)
     there, run, place = located(text, here)
-    view = prompt(there, run, role, place) if what == "prompt" else _shown(run, what, place)
+    if what == "run":
+        view = run_view(run, there.path)
+    else:
+        view = prompt(there, run, role, place) if what == "prompt" else _shown(run, what, place)
     return view if there is here else of(text.partition(":")[0], view)
 
 
@@ -113,7 +86,7 @@ def _shown(run: Run, what: What, place: Address) -> View:
         return views.decisions_view(run, place.step)
     if what == "cost":
         return views.cost_view(run, place.step, place.attempt)
-    return {"run": views.run_view, "plan": views.plan_view}[what](run)
+    return views.plan_view(run)
 
 
 def answer(
@@ -127,23 +100,21 @@ def answer(
 ) -> View:
     """Answer the open question, and go on."""
     run = here.needs_run()
-    harness = _harness(here, run)
+    harness = harness_over(here, run)
     harness.answer(choice, body.strip() or " ".join(hint), step)
     return carry_on(here, harness, raise_=raise_)
 
 
 def resume(
     here: Here,
+    flags: LimitFlags = LimitFlags(),
     *,
-    max_retries: Annotated[int | None, "so many attempts after a step's first"] = None,
-    budget: Annotated[float | None, "at most so many dollars, over the whole run"] = None,
-    max_tokens_total: Annotated[int | None, "at most so many tokens, over the whole run"] = None,
     raise_: Annotated[bool, "an error where the run does not pass, for CI"] = False,
 ) -> View:
     """Go on where the run stopped; limits may be raised."""
     run = here.needs_run()
-    harness = _harness(here, run)
-    _amend(harness, run, _limits(max_retries=max_retries, budget=budget, max_tokens_total=max_tokens_total))
+    harness = harness_over(here, run)
+    amend_limits(harness, run, flags)
     return carry_on(here, harness, raise_=raise_)
 
 
@@ -192,7 +163,7 @@ class Interrupted(KeyboardInterrupt):
 
 def prompt(here: Here, run: Run, role: str, place: Address) -> View:
     """What an agent was sent at a place, or is to be sent next: one role, or all that were sent something there."""
-    harness = _harness(here, run)
+    harness = harness_over(here, run)
     requests: list[Request] = []
     refusal: PgeError | None = None
     for one in ROLES:
@@ -220,51 +191,6 @@ def _parts(request: Request) -> list[tuple[str, str]]:
 
 def _text(content: Json) -> str:
     return content if isinstance(content, str) else compact(content)
-
-
-def _prompt(body: str, practice: str) -> str:
-    if practice and body.strip():
-        raise BadInput(
-            "Both a prompt and a practice task were given.", "Leave the body empty: %pge run --practice TASK."
-        )
-    if practice:
-        return bank.practice_task(practice).prompt
-    if not body.strip():
-        raise BadInput("There is no prompt.", "Write it below the line %%pge run, or try %pge run --practice textkit.")
-    return body
-
-
-def _with_settings(model: str, simulated: dict[str, float | int | None]) -> str | None:
-    """The model's name with the practice settings that were given as flags."""
-    given = {name: value for name, value in simulated.items() if value is not None}
-    if not given:
-        return model or None
-    name = model or default_model(os.environ)
-    if not is_practice(name):
-        raise BadInput(
-            f"--{min(given)} is a setting of the practice model, and the model is {name}.",
-            "Add --practice TASK or --model practice.",
-        )
-    settings = PracticeSettings.parse(name)
-    known = {field: getattr(settings, field) for field in PracticeSettings.__dataclass_fields__}
-    return PracticeSettings(**{**known, **given}).model_name
-
-
-def _limits(*, max_retries: int | None, budget: float | None, max_tokens_total: int | None) -> dict[str, Json]:
-    given = {"max_retries_per_step": max_retries, "max_dollars": budget, "max_tokens_total": max_tokens_total}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _amend(harness: PGEHarness, run: Run, limits: dict[str, Json]) -> None:
-    changed = {name: value for name, value in limits.items() if run.settings.get(name) != value}
-    if changed:
-        harness.amend("", **changed)
-
-
-def _harness(here: Here, run: Run) -> PGEHarness:
-    """The harness over a run that was begun: its settings are in the file, only the limits are taken from there."""
-    limits = {name: run.settings[name] for name in LIMITS if name in run.settings}
-    return PGEHarness(HarnessConfig(shared_state_path=here.path, **limits))  # type: ignore[arg-type]
 
 
 def nothing_here(here: Here) -> View:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 Kind = type[str] | type[int] | type[float] | type[bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """One argument of a subcommand. ``flag`` is empty for one that is told by its position; ``many`` takes all that is left."""
+    """One argument of a subcommand. ``flag`` is empty for one that is told by its position; ``many`` takes all that is left.
+
+    ``group`` is the parameter that holds it where several flags come as one value.
+    """
 
     name: str
     flag: str
@@ -23,6 +28,7 @@ class Argument:
     says: str
     required: bool
     many: bool = False
+    group: str = ""
 
     @property
     def usage(self) -> str:
@@ -39,9 +45,22 @@ _VALUES: dict[Kind, str] = {str: "TEXT", int: "N", float: "X", bool: ""}
 
 @functools.cache
 def arguments(command: Callable[..., object]) -> tuple[Argument, ...]:
-    """The arguments of a command, in their order, without the place and the body of the cell."""
+    """The arguments of a command, in their order, without the place and the body of the cell.
+
+    A parameter whose type is a dataclass stands for the flags that are its fields.
+    """
     parameters = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-    return tuple(_argument(parameter) for parameter in parameters if parameter.name != "body")
+    return tuple(argument for parameter in parameters if parameter.name != "body" for argument in _of(parameter))
+
+
+def grouped(command: Callable[..., object], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The flags that were given, by argument name, as the command takes them: those of a group as one value."""
+    groups = {argument.name: argument.group for argument in arguments(command) if argument.group}
+    taken = {name: value for name, value in given.items() if name not in groups}
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        if flags := {name: value for name, value in given.items() if groups.get(name) == parameter.name}:
+            taken[parameter.name] = parameter.annotation(**flags)
+    return taken
 
 
 def takes_body(command: Callable[..., object]) -> bool:
@@ -52,6 +71,14 @@ def takes_body(command: Callable[..., object]) -> bool:
 def summary(command: Callable[..., object]) -> str:
     """What the command does, from its docstring."""
     return inspect.getdoc(command) or ""
+
+
+def _of(parameter: inspect.Parameter) -> Iterator[Argument]:
+    if not (isinstance(parameter.annotation, type) and dataclasses.is_dataclass(parameter.annotation)):
+        yield _argument(parameter)
+        return
+    for flag in inspect.signature(parameter.annotation, eval_str=True).parameters.values():
+        yield dataclasses.replace(_argument(flag), group=parameter.name)
 
 
 def _argument(parameter: inspect.Parameter) -> Argument:

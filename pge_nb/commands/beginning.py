@@ -1,0 +1,126 @@
+"""What begins a task, in whichever cell it is begun: the flags, the prompt, the configuration, and room at its place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from .. import bank
+from ..config import LIMITS, HarnessConfig
+from ..errors import BadInput
+from ..harness import PGEHarness
+from ..models.choose import default_model, is_practice
+from ..models.practice import PracticeSettings
+from ..notebook import make_room
+from ..payloads import Json
+from ..run import Run
+from .here import Here
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitFlags:
+    """The flags that raise limits, at the beginning of a run or later."""
+
+    max_retries: Annotated[int | None, "so many attempts after a step's first"] = None
+    budget: Annotated[float | None, "at most so many dollars, over the whole run"] = None
+    max_tokens_total: Annotated[int | None, "at most so many tokens, over the whole run"] = None
+
+    def limits(self) -> dict[str, Json]:
+        """Those that were given, by the names of the settings."""
+        given: dict[str, Json] = {
+            "max_retries_per_step": self.max_retries,
+            "max_dollars": self.budget,
+            "max_tokens_total": self.max_tokens_total,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFlags(LimitFlags):
+    """What is asked for beside the prompt."""
+
+    practice: Annotated[str, "a practice task instead of a prompt of your own"] = ""
+    model: Annotated[str, "the model of every role"] = ""
+    effort: Annotated[str, "how hard the model thinks, where it can be told"] = ""
+    state: Annotated[str, "the state file's path, in place of a name"] = ""
+    steps: Annotated[int | None, "at most so many steps"] = None
+    skill: Annotated[float | None, "practice: 0 to 1, how good the generator is"] = None
+    leniency: Annotated[float | None, "practice: points that the evaluator adds"] = None
+    noise: Annotated[float | None, "practice: spread of the evaluator's scores"] = None
+    drift: Annotated[float | None, "practice: points that each attempt adds"] = None
+    seed: Annotated[int | None, "practice: another seed, other draws"] = None
+
+    def simulated(self) -> dict[str, float | int]:
+        """The practice settings that were given."""
+        given = {name: getattr(self, name) for name in PracticeSettings.__dataclass_fields__}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def begun(here: Here, name: str, body: str, flags: TaskFlags) -> tuple[PGEHarness, str]:
+    """The harness over the task of this cell, begun or opened again, and what is to be told of it (often nothing).
+
+    From here on commands are about it.
+    """
+    prompt = _prompt(body, flags.practice)
+    there = here.elsewhere(name, flags.state)
+    config = _config(there, flags)
+    with there.made():
+        room = make_room(there.place, prompt, config)
+        harness = PGEHarness(room.config)
+        run = harness.start(prompt)
+    here.turn_to(name, flags.state)
+    amend_limits(harness, run, flags)
+    return harness, room.says(name)
+
+
+def harness_over(here: Here, run: Run) -> PGEHarness:
+    """The harness over a run that was begun: its settings are in the file, only the limits are taken from there."""
+    limits = {name: run.settings[name] for name in LIMITS if name in run.settings}
+    return PGEHarness(HarnessConfig(shared_state_path=here.path, **limits))  # type: ignore[arg-type]
+
+
+def amend_limits(harness: PGEHarness, run: Run, flags: LimitFlags) -> None:
+    """Raise the limits that were given; nothing is appended where the run has them already."""
+    changed = {name: value for name, value in flags.limits().items() if run.settings.get(name) != value}
+    if changed:
+        harness.amend("", **changed)
+
+
+def _config(there: Here, flags: TaskFlags) -> HarnessConfig:
+    chosen = flags.model or ("practice" if flags.practice else there.model) or ""
+    settings: dict[str, Json] = {**flags.limits(), **({} if flags.steps is None else {"max_steps": flags.steps})}
+    return HarnessConfig(
+        model=_with_settings(chosen, flags.simulated()),
+        effort=flags.effort or None,
+        shared_state_path=there.path,
+        **settings,  # type: ignore[arg-type]
+    )
+
+
+def _prompt(body: str, practice: str) -> str:
+    if practice and body.strip():
+        raise BadInput(
+            "Both a prompt and a practice task were given.", "Leave the body empty: %pge run --practice TASK."
+        )
+    if practice:
+        return bank.practice_task(practice).prompt
+    if not body.strip():
+        raise BadInput("There is no prompt.", "Write it below the line %%pge run, or try %pge run --practice textkit.")
+    return body
+
+
+def _with_settings(model: str, given: Mapping[str, float]) -> str | None:
+    """The model's name with the practice settings that were given as flags."""
+    if not given:
+        return model or None
+    name = model or default_model(os.environ)
+    if not is_practice(name):
+        raise BadInput(
+            f"--{min(given)} is a setting of the practice model, and the model is {name}.",
+            "Add --practice TASK or --model practice.",
+        )
+    settings = PracticeSettings.parse(name)
+    known = {field: getattr(settings, field) for field in PracticeSettings.__dataclass_fields__}
+    return PracticeSettings(**{**known, **given}).model_name
