@@ -10,6 +10,7 @@ from notebook_shell import Shell
 
 from pge_nb import magic
 from pge_nb.commands import COMMANDS, GROUPS
+from pge_nb.commands.beginning import TaskFlags
 from pge_nb.commands.grammar import arguments
 from pge_nb.commands.helping import usage
 from pge_nb.display import View

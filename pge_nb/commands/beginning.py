@@ -54,7 +54,7 @@ class TaskFlags(LimitFlags):
 
     def simulated(self) -> dict[str, float | int]:
         """The practice settings that were given."""
-        given = {name: getattr(self, name) for name in PracticeSettings.__dataclass_fields__}
+        given = {name: getattr(self, name, None) for name in PracticeSettings.__dataclass_fields__}
         return {name: value for name, value in given.items() if value is not None}
 
 
