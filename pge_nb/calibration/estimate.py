@@ -78,7 +78,7 @@ class Estimate:
     @property
     def basis(self) -> str:
         """What the value rests on, e.g. ``n = 1098, 55 groups, 3 missing``."""
-        groups = "" if self.groups is None else f", {self.groups} groups"
+        groups = "" if self.groups is None else f", {self.groups} group{'' if self.groups == 1 else 's'}"
         return f"n = {self.n}{groups}" + (f", {self.missing} missing" if self.missing else "")
 
     def __str__(self) -> str:
@@ -132,12 +132,22 @@ class Shown:
         return table_html(self.estimates(), self.remarks())
 
     def _repr_latex_(self) -> str:
-        rows = [
-            rf"{latex_text(name)} & {latex_number(e.value)} & {latex_number(e.low)} & {latex_number(e.high)} \\"
-            for name, e in self.estimates().items()
-        ]
-        head = [r"\begin{tabular}{lrrr}", r" & value & low & high \\"]
-        return "\n".join([*head, *rows, r"\end{tabular}", *map(latex_text, self.remarks())])
+        """A table for a paper, with the rules of booktabs; below it how each interval was made, and what to know first."""
+        found = self.estimates()
+        figures = {name: " & ".join(map(latex_number, estimate)) for name, estimate in found.items()}
+        rows = [rf"{latex_text(name)} & {figures[name]} & {latex_text(e.basis)} \\" for name, e in found.items()]
+        head = [r"\begin{tabular}{lrrrl}", r"\toprule", r" & value & low & high & rests on \\", r"\midrule"]
+        told = dict.fromkeys(note for estimate in found.values() for note in estimate.notes)
+        below = [rf"\par {latex_text(note)}." for note in (*_intervals(found), *told, *self.remarks())]
+        return "\n".join([*head, *rows, r"\bottomrule", r"\end{tabular}", *below])
+
+
+def _intervals(found: dict[str, Estimate]) -> Iterator[str]:
+    """Level and method of the intervals, each with the estimates that have it."""
+    kinds = dict.fromkeys((estimate.level, estimate.method) for estimate in found.values())
+    for level, method in kinds:
+        names = [name for name, e in found.items() if (e.level, e.method) == (level, method)]
+        yield f"{100 * level:g} % interval of {', '.join(names)}: {method}"
 
 
 def table_html(rows: dict[str, Estimate], remarks: tuple[str, ...] = ()) -> str:

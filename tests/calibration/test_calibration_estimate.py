@@ -5,6 +5,7 @@ import math
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -64,6 +65,28 @@ def test_latex_escapes_what_would_be_a_command() -> None:
     table = cal.verdict_rates([1, 0, 1], [1, 0, 0])._repr_latex_()
     assert r"false\_pass &" in table
     assert table.startswith(r"\begin{tabular}")
+
+
+def test_a_table_for_a_paper_has_value_interval_basis_and_how_each_interval_was_made() -> None:
+    rates = cal.verdict_rates([1, 0, 1, 0] * 10, [1, 0, 0, 1] * 10)
+    latex = rates._repr_latex_()
+    assert re.findall(r"\\(toprule|midrule|bottomrule)", latex) == ["toprule", "midrule", "bottomrule"]
+    rows = re.findall(r"(?m)^(.* & .*) \\\\$", latex)
+    assert len(rows) == 1 + len(rates.estimates())
+    assert {row.count(" & ") for row in rows} == {4}
+    assert r"tpr & $0.500$ & " in latex
+    assert " & n = 20 " in latex
+    below = latex.partition(r"\end{tabular}")[2]
+    for name, estimate in rates.estimates().items():
+        how = next(line for line in below.split("\n") if name.replace("_", r"\_") in line)
+        assert estimate.method in how.replace("\\", "")
+        assert r"95 \% interval" in how
+
+
+def test_one_group_is_not_said_in_the_plural() -> None:
+    assert replace(ESTIMATE, groups=1).basis.count("1 group") == 1
+    assert "groups" not in replace(ESTIMATE, groups=1).basis
+    assert "2 groups" in replace(ESTIMATE, groups=2).basis
 
 
 def test_public_names_live_where_the_table_says() -> None:
