@@ -247,6 +247,9 @@ GROUNDS: Mapping[str, str] = {  # white on each of them has a contrast of 7 to 1
     **dict.fromkeys(("paused", "asking", "running", "working"), "#0b4a7a"),
 }
 PLAIN_GROUND = "#4a4a4a"
+MATHEMATICS = re.compile(r"\$.*\$|\\[(\[]|\\(?:begin|ref|eqref)\{", re.DOTALL)
+"""What MathJax looks for; it never looks beyond the tags around a text."""
+MATHEMATICAL = re.compile(r"[$\\]")
 LABEL = re.compile(r"[A-Za-z0-9:._-]+")
 DIFF_GROUNDS: Mapping[str, str] = {"+": GROUNDS["pass"], "-": GROUNDS["fail"]}
 
@@ -284,6 +287,13 @@ def html_of(block: Block) -> str:
 
 
 def _text(text: str) -> str:
+    """The text between tags. JupyterLab takes what stands between two dollar signs for mathematics, so they are kept apart."""
+    escaped = _escaped(text)
+    return MATHEMATICAL.sub(r"<span>\g<0></span>", escaped) if MATHEMATICS.search(escaped) else escaped
+
+
+def _escaped(text: str) -> str:
+    """The text in an attribute, or where nobody looks for mathematics: in code."""
     return html.escape(visible(text))
 
 
@@ -296,7 +306,7 @@ def _badge(word: str) -> str:
 
 
 def _code(text: str) -> str:
-    return f'<code style="white-space:pre-wrap">{_text(text)}</code>'
+    return f'<code style="white-space:pre-wrap">{_escaped(text)}</code>'
 
 
 def _html_cell(cell: Cell) -> str:
@@ -307,7 +317,7 @@ def _html_cell(cell: Cell) -> str:
     if isinstance(cell, Code):
         return _code(cell.text)
     if isinstance(cell, Link):
-        return f'<a href="{_text(_address(cell))}">{_text(cell.text)}</a>'
+        return f'<a href="{_escaped(_address(cell))}">{_text(cell.text)}</a>'
     if isinstance(cell, int | float):
         return _text(number(cell))
     if len(cell) <= SHORT:
@@ -352,7 +362,7 @@ def _html_fold(fold: Fold) -> str:
 
 def _html_verbatim(block: Verbatim) -> str:
     label = f"<div><b>{_text(block.label)}</b></div>" if block.label else ""
-    return f'{label}<pre dir="auto" style="{PRE_STYLE}">{_text(block.text)}</pre>'
+    return f'{label}<pre dir="auto" style="{PRE_STYLE}">{_escaped(block.text)}</pre>'
 
 
 def _html_diff(block: Diff) -> str:
@@ -363,13 +373,15 @@ def _html_diff(block: Diff) -> str:
 
 def _html_diff_line(line: str) -> str:
     ground = DIFF_GROUNDS.get(line[:1], "")
-    return f'<span style="background-color:{ground};color:#ffffff">{_text(line)}</span>' if ground else _text(line)
+    return (
+        f'<span style="background-color:{ground};color:#ffffff">{_escaped(line)}</span>' if ground else _escaped(line)
+    )
 
 
 def _html_picture(picture: Picture) -> str:
     held = base64.b64encode(picture.draw()).decode("ascii")
     style = "max-width:100%;background-color:#ffffff"
-    return f'<img alt="{_text(picture.alt)}" src="data:image/png;base64,{held}" width="800" style="{style}">'
+    return f'<img alt="{_escaped(picture.alt)}" src="data:image/png;base64,{held}" width="800" style="{style}">'
 
 
 # Markdown

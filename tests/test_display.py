@@ -6,6 +6,7 @@ import functools
 import json
 import re
 from dataclasses import replace
+from html.parser import HTMLParser
 
 import pytest
 from markdown_it import MarkdownIt
@@ -15,7 +16,7 @@ from test_charts import contrast
 
 from pge_nb import display, views
 from pge_nb.columns import columns_of
-from pge_nb.display import Code, Fold, Mark, Table, Verbatim, View, Words
+from pge_nb.display import Code, Fold, Mark, Picture, Table, Verbatim, View, Words
 from pge_nb.run import Run
 
 RUNS = {"sample": sample_run(), "hostile": hostile_run(), "long": long_run(3, 4), "asking": asking_run()}
@@ -56,6 +57,51 @@ def test_no_text_of_an_agent_becomes_markup(view: View) -> None:
     rendered = MarkdownIt("commonmark").enable("table").render(view.markdown())
     assert "<script" not in rendered
     assert "<img" not in rendered
+
+
+MATHEMATICS = (
+    "likely $0.12, at most $0.50",
+    "$x$",
+    "$$y$$",
+    r"\(z\)",
+    r"\[z\]",
+    r"\begin{align}q\end{align}",
+    r"see \eqref{a} and \ref{b}",
+    "a\n$b\nc$",
+)
+
+
+@pytest.mark.parametrize("said", MATHEMATICS)
+def test_jupyterlab_takes_no_text_for_mathematics(said: str) -> None:
+    table = Table(caption=said, heads=(said,), rows=((said,), (Mark(said),), (said + "x" * 400,)))
+    fold = Fold(summary=said, blocks=(Verbatim(label=said, text=said),))
+    view = View(title=said, blocks=(Words(said), table, fold), notes=(said,), foot=said)
+    found = Strings(view.html())
+    assert not [text for text in found.texts if display.MATHEMATICS.search(text)]
+    assert read(view.html()).stripped == []
+    assert "".join(found.texts).count(said.split("\n", maxsplit=1)[0]) >= 8
+    picture = Picture(draw=lambda: b"", alt=said)
+    assert read(View(title="t", blocks=(picture,)).html()).alts == [said]
+
+
+class Strings(HTMLParser):
+    """The texts of a page as MathJax reads them: each ends at a tag, and those in code are left out."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.code = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.code += tag in {"pre", "code"}
+
+    def handle_endtag(self, tag: str) -> None:
+        self.code -= tag in {"pre", "code"}
+
+    def handle_data(self, data: str) -> None:
+        if not self.code:
+            self.texts.append(data)
 
 
 @every_view
