@@ -67,6 +67,10 @@ class PgeMagics(Magics):
             view = self._carried_out(words, body)
         except KeyboardInterrupt as error:
             raise (error if hasattr(error, "_render_traceback_") else Stopped()) from None
+        except OSError as error:
+            if error.filename is None:
+                raise
+            raise unusable(error) from error
         if kept_as:
             self.shell.user_ns[kept_as] = view
         return None if silent else view
@@ -101,6 +105,12 @@ def import_commands() -> None:
     import pandas  # noqa: F401, ICN001
 
     from . import commands, views  # noqa: F401
+
+
+def unusable(error: OSError) -> BadInput:
+    """What a file system refused. It may refuse anything anywhere, so that it is put into words where all calls end."""
+    move = "Mend that, or take another place; what is in the state file stays."
+    return BadInput(f"{error.filename} cannot be used: {error.strerror or error}.", move)
 
 
 def progress_for(shell: InteractiveShell) -> Any:

@@ -41,7 +41,7 @@ class Redactor:
         values = {form for value in found for form in forms(value) if len(form) >= SHORTEST}
         # The longest first: a key that begins with another one would else leave its tail behind.
         self._secrets = any_of(re.escape(value) for value in sorted(values, key=len, reverse=True))
-        self._home = home_pattern(str(Path.home()) if home is None else home)
+        self._home = home_pattern(own_home() if home is None else home)
 
     def text(self, text: str) -> str:
         """The text without secrets. Paths stay: in a file that an agent wrote they may be what matters."""
@@ -114,6 +114,14 @@ def any_of(patterns: Iterable[str]) -> re.Pattern[str] | None:
     """One pattern that matches any of them, the first that fits; None where there are none."""
     joined = "|".join(patterns)
     return re.compile(joined) if joined else None
+
+
+def own_home() -> str:
+    """This person's home directory; empty where the system knows of none, as in a container with a made-up user."""
+    try:
+        return str(Path.home())
+    except RuntimeError:
+        return ""
 
 
 def home_pattern(home: str) -> re.Pattern[str] | None:

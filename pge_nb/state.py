@@ -30,6 +30,8 @@ from .run import Run
 from .sections import NotUnderstood, framed, readable, redacted, round_key, section_of
 
 FILE_NAME = "shared_state.md"
+GLANCE = 0.2
+"""Seconds that a run waits for its lock: who only looks whether it is held holds it for a millisecond."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +178,7 @@ class StateFile:
         name = house / "run.pid"
         try:
             house.mkdir(exist_ok=True)
-            lock = FileLock(house / "run.lock", blocking=False, thread_local=False)
+            lock = FileLock(house / "run.lock", timeout=GLANCE, poll_interval=GLANCE / 10, thread_local=False)
             lock.acquire()
         except Timeout:
             raise StateBusy(
@@ -267,6 +269,23 @@ class StateFile:
             f"It was moved to {name}; the run goes on from the last whole section."
         )
         return Record(payload=Note(text=text), by="harness")
+
+
+def at_work(state: Path) -> str | None:
+    """Which process is running the task of a state file; empty where none is, None where it cannot be told.
+
+    The lock is asked, since a process that was killed leaves its number behind, and a number may be given again.
+    """
+    lock = state.parent / ".pge" / "run.lock"
+    try:
+        if lock.is_file():
+            with FileLock(lock, blocking=False):
+                return ""
+    except Timeout:
+        return _process(lock.with_name("run.pid"))
+    except OSError:
+        return None
+    return ""
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
-from .. import frames, views
+from .. import frames
 from ..display import Cell, Code, Mark, Table, View
 from ..errors import BadInput
 from ..notebook import Kept
@@ -17,6 +17,7 @@ from ..views.costs import bill
 from ..views.ends import foot
 from .addresses import run_named
 from .here import Here
+from .standing import outcome, run_view
 
 
 def runs(here: Here) -> View:
@@ -27,7 +28,7 @@ def runs(here: Here) -> View:
     if not found:
         raise BadInput(f"No run is in {here.directory}.", "Begin with %%pge run.")
     heads = ("Run", "Task", "Outcome", "Attempts", "Cost", "Last section")
-    rows = tuple((_line(kept), *_told(kept.run)) for kept in found)
+    rows = tuple((_line(kept), *_told(kept)) for kept in found)
     ids = [(kept.run.task.run, kept.run.head) if kept.run else (None, None) for kept in found]
     named = {
         "run": [run for run, _ in ids],
@@ -54,7 +55,8 @@ def _foot_of_all(runs: Sequence[Run]) -> str:
 
 def open_(here: Here, run: Annotated[str, "NAME@N or @N, as %pge runs lists them; or NAME"], /) -> View:
     """Look at any run here. Nothing is moved: commands go on to be about the task that they were about."""
-    return of(run, views.run_view(run_named(run, here).needs_run()))
+    there = run_named(run, here)
+    return of(run, run_view(there.needs_run(), there.path))
 
 
 def of(address: str, view: View) -> View:
@@ -68,10 +70,11 @@ def _line(kept: Kept) -> Code:
     return Code(f"%pge open {kept.address}" if kept.number is not None else f"%pge {kept.name}".rstrip())
 
 
-def _told(run: Run | None) -> tuple[Cell, ...]:
+def _told(kept: Kept) -> tuple[Cell, ...]:
+    run = kept.run
     if run is None:
         return "its file is damaged, or holds no task", Mark("broken"), None, None, None
     task = run.plan.title if run.plan else run.task.prompt.split("\n", 1)[0]
     attempts = sum(len(run.attempts(step.number)) for step in run.steps)
     when = run.sections[-1].at.replace("T", " ")[:16]
-    return task, Mark(run.outcome), attempts, bill(frames.cost(run)).removeprefix("Cost: "), f"{when} UTC"
+    return task, Mark(outcome(run, kept.state)), attempts, bill(frames.cost(run)).removeprefix("Cost: "), f"{when} UTC"

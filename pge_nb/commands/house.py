@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextlib
 import getpass
 import os
+import warnings
+from collections.abc import Iterator
 from typing import Annotated
 
 from ..display import Code, Table, View, Words
 from ..errors import BadInput, PgeError
-from ..models.choose import default_model, is_practice, open_model
+from ..models.choose import CREDENTIALS, RECORDING, default_model, is_practice, open_model
+from ..models.limits import Prices
+from ..nearness import nearest
 from ..prose import counted
 from ..state import StateFile
 from ..views.ends import foot
-from .here import Here
+from .here import Here, path_of
 
 
 def model(
@@ -21,6 +25,7 @@ def model(
 ) -> View:
     """The model of new runs: show it, or choose another. A run that was begun keeps its own."""
     if name:
+        _check_name(name)
         open_model(name)
         here.model = name
     chosen = here.model or default_model(os.environ)
@@ -38,42 +43,78 @@ def model(
     )
     table = Table(caption="To choose another", heads=("Line", "What it does"), rows=rows)
     first = "%pge tasks" if is_practice(chosen) else "%%pge run"
-    return View(title=f"Model: {chosen}", blocks=(Words(f"It is {why}."), table), next=first)
+    return View(
+        title=f"Model: {chosen}", blocks=(Words(f"It is {why}."), table), notes=tuple(_doubts(chosen)), next=first
+    )
+
+
+def _check_name(name: str) -> None:
+    if name.startswith("sk-"):
+        raise BadInput(
+            "That looks like a key, not like the name of a model.",
+            "%pge key asks for a key without showing it; revoke one that was written into a cell.",
+        )
+    if name.startswith(RECORDING):
+        path_of(name.removeprefix(RECORDING))
+    elif not name.isprintable() or any(char.isspace() for char in name):
+        raise BadInput(f"{name!r:.80} cannot be the name of a model.", "%pge model shows what may stand there.")
+
+
+def _doubts(name: str) -> Iterator[str]:
+    """What speaks against a model. Nobody is asked: a service may well know names that stand in no table here."""
+    if is_practice(name) or name.startswith(RECORDING):
+        return
+    prices = Prices.load()
+    if prices.of(name) is None:
+        near = nearest(name, ("practice", *prices.models))
+        hint = f" The nearest known name is {near}." if near else ""
+        who = "server at ANTHROPIC_BASE_URL" if os.environ.get("ANTHROPIC_BASE_URL") else "service"
+        yield f"{name} has no price here; the {who} may know it, and tokens limit its runs, not dollars.{hint}"
+    if not any(os.environ.get(variable) for variable in CREDENTIALS):
+        yield "There is no API key yet: %pge key asks for one."
 
 
 def key(here: Here) -> View:
     """Ask for an API key without showing it, for this kernel alone: it is written nowhere."""
+    if host := os.environ.get("BINDER_LAUNCH_HOST"):
+        print(  # noqa: T201 - before anything is typed
+            f"This machine belongs to {host}: its operators can read what is typed here. "
+            "Use a key with a small limit, and revoke it afterwards."
+        )
     try:
-        given = getpass.getpass("ANTHROPIC_API_KEY (not shown, not stored): ").strip()
-    except (EOFError, NotImplementedError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", getpass.GetPassWarning)  # a terminal that would show it
+            given = getpass.getpass("ANTHROPIC_API_KEY (not shown, not stored): ").strip()
+    except (EOFError, NotImplementedError, OSError, getpass.GetPassWarning):
         raise BadInput(
-            "Nobody can be asked for a key here.", "Set ANTHROPIC_API_KEY before the kernel starts."
+            "Nobody can be asked for a key here without showing it.", "Set ANTHROPIC_API_KEY before the kernel starts."
         ) from None
     if not given:
         raise BadInput("No key was given.", "%pge run --practice textkit needs none.")
+    if not given.isascii() or not given.isprintable() or " " in given:
+        raise BadInput("That holds characters that no key has.", "%pge key asks again: paste the key alone.")
     os.environ["ANTHROPIC_API_KEY"] = given
-    notes = (
-        ("This machine is run by mybinder.org: a key given here is in other people's hands.",)
-        if os.environ.get("BINDER_LAUNCH_HOST")
-        else ()
-    )
-    return View(
-        title="The key is set for this kernel", notes=notes, next="%%pge run" if not here.model else "%pge model"
-    )
+    return View(title="The key is set for this kernel", next="%pge model" if here.model else "%%pge run")
 
 
 def new(here: Here, name: Annotated[str, "the task; none: the one that commands are about"] = "", /) -> View:
     """Start over: the old run moves whole to earlier/, nothing is lost."""
+    there = here.elsewhere(name) if name else here
+    place, run = there.place, None
+    if not place.state.is_file():
+        there.needs_run()
+    with contextlib.suppress(PgeError):  # a damaged one has no foot, and moves all the same
+        run = there.run()
+    number = place.move_away()
     if name:
         here.turn_to(name)
-    place, run = here.place, None
-    if not place.state.is_file():
-        here.needs_run()
-    with contextlib.suppress(PgeError):  # a damaged one has no foot, and moves all the same
-        run = here.run()
-    number = place.move_away()
     said = f"The old run is whole in earlier/{number}: %pge open {place.name}@{number} shows it."
-    return View(title="Ready for a new task", blocks=(Words(said),), next="%%pge run", foot=foot(run) if run else "")
+    return View(
+        title="Ready for a new task",
+        blocks=(Words(said),),
+        next=f"%%pge run {name}".rstrip(),
+        foot=foot(run) if run else "",
+    )
 
 
 def verify(here: Here, name: Annotated[str, "the task; none: the one that commands are about"] = "", /) -> View:
