@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from ..display import Code, Table, View, Words
@@ -14,6 +15,31 @@ if TYPE_CHECKING:
     from . import Command
 
 BARE = "%pge [NAME]"
+EXAMPLES: Mapping[str, str] = {
+    "run": "%pge run --practice textkit --seed 2",
+    "show": "%pge show evaluations 2.1",
+    "resume": "%pge resume --budget 10",
+    "answer": "%pge answer retry mind the empty list",
+    "help": "%pge help run",
+    "load": "%pge load 2",
+    "files": "%pge files 1.2",
+    "diff": "%pge diff 1.1 1.2",
+    "restore": "%pge restore 1.1",
+    "runs": "%pge runs",
+    "open": "%pge open @1",
+    "tasks": "%pge tasks",
+    "estimate": "%pge estimate",
+    "plan": "%%pge plan",
+    "contract": "%pge contract 1",
+    "generate": "%pge generate 1",
+    "evaluate": "%pge evaluate 1",
+    "model": "%pge model practice:skill=0.8,seed=3",
+    "key": "%pge key",
+    "new": "%pge new",
+    "verify": "%pge verify",
+    "export": "%pge export csv",
+}
+"""A line of each subcommand, as it may be written."""
 
 
 def help_(here: Here, command: Annotated[str, "a subcommand; none: all of them"] = "", /) -> View:  # noqa: ARG001
@@ -66,6 +92,7 @@ def _of(name: str) -> View:
     blocks: list[Words | Table] = [Words(summary(command))]
     if rows:
         blocks.append(Table(caption="Arguments", heads=("Argument", "What it is"), rows=rows))
+    blocks += [Words(f"Example: {EXAMPLES[name]}")] if name in EXAMPLES else []
     return View(title=usage(name), blocks=tuple(blocks), next="%pge help")
 
 
