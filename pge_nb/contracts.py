@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from .payloads import compact
@@ -12,11 +13,11 @@ from .verdict import JUDGE
 
 
 def settled(run: Run, step: int) -> StepContract:
-    """The version agreed, else the evaluator's last one, else the proposal; with the checks that files of earlier steps carry.
+    """The version agreed, else the evaluator's last one, else the proposal; with a person's checks, and those carried over.
 
     A step that goes on in a file of an earlier step may not break it: what was checked there by a review is checked again.
     """
-    contract = _negotiated(run, step)
+    contract = _with_amendments(_negotiated(run, step), run.amendments(step, "contract"))
     carried = _carried(run, step, contract)
     if not carried:
         return contract
@@ -24,9 +25,25 @@ def settled(run: Run, step: int) -> StepContract:
     return replace(contract, checks=(*contract.checks, *carried), origin=origin)
 
 
+def _with_amendments(contract: StepContract, texts: Iterable[str]) -> StepContract:
+    """The contract with what a person asked for: what no check says yet is one more check, a line each, for the judge."""
+    known = {_folded(check.says) for check in contract.checks}
+    asked = [line.strip().lstrip("-* ") for text in texts for line in text.split("\n")]
+    lines = [line for line in dict.fromkeys(asked) if line and _folded(line) not in known]
+    if not lines:
+        return contract
+    added = tuple(Check(id=f"c{n}", says=line) for n, line in enumerate(lines, len(contract.checks) + 1))
+    origin = f"{contract.origin}; {counted(len(added), 'check')} added by a person"
+    return replace(contract, checks=(*contract.checks, *added), origin=origin)
+
+
+def _folded(sentence: str) -> str:
+    return " ".join(sentence.casefold().split()).rstrip(".")
+
+
 def _negotiated(run: Run, step: int) -> StepContract:
-    proposal = run.of("proposal", step)[-1].payload
-    responses = [section.payload for section in run.of("response", step)]
+    proposals, answers = run.talk(step)
+    proposal, responses = proposals[-1].payload, [section.payload for section in answers]
     last = responses[-1]
     if not isinstance(proposal, Proposal) or not isinstance(last, Response):
         raise TypeError("a negotiation holds proposals and responses")

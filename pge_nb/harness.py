@@ -20,6 +20,7 @@ from .models.limits import Prices
 from .payloads import Json
 from .phases import PHASE_OF, Phase, due, negotiation
 from .records import (
+    Amended,
     Amendment,
     Answer,
     Choice,
@@ -117,6 +118,28 @@ class PGEHarness:
         HarnessConfig(**{name: settings[name] for name in LIMITS})  # type: ignore[arg-type]  # says what is wrong
         limits_in(settings).check_models(models_in(settings), Prices.load())
         self.state.append(Record(payload=Amendment(limits=limits, text=text), by="person"))
+        return self.state.read()
+
+    def say(self, phase: Amended, step: int, text: str) -> Run:
+        """Tell those who negotiate, make or judge a step something; it stands from the next phase on.
+
+        To the contract each line is a check, and one that was settled is negotiated again; the attempt that stands is then
+        evaluated by it. ``BadInput`` for a step that is done.
+        """
+        if phase not in get_args(Amended):
+            raise BadInput(f"{phase!r} takes no amendment.", f"Amend one of {', '.join(get_args(Amended))}.")
+        if not text.strip():
+            raise BadInput("The amendment is empty.", "Say in words what is asked for.")
+        run = self.state.read()
+        state = run.state(run.step(step).number)
+        if state == "asking":
+            raise BadInput(f"Step {step} asks a question.", "Answer it: %pge answer retry, and your words behind it.")
+        if state not in {"waiting", "negotiating", "working"}:
+            raise BadInput(
+                f"Step {step} is {state}: nothing can be amended there any more.",
+                "Amend a later step, or the prompt: an edited prompt is a run of its own, and this one is kept.",
+            )
+        self.state.append(Record(payload=Amendment(limits={}, text=text.strip(), phase=phase), by="person", step=step))
         return self.state.read()
 
     def answer(self, choice: Choice, text: str = "", step: int | None = None) -> Run:

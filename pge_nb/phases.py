@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .payloads import Json
-from .records import Answer, Decision, Purpose, Role, Section
+from .records import Amendment, Answer, Decision, Purpose, Role, Section
 from .run import Run
 
 PhaseName = Literal["plan", "propose", "respond", "settle", "generate", "evaluate", "decide"]
@@ -70,31 +70,39 @@ def due(run: Run) -> tuple[Phase, ...]:
 
 
 def _next(run: Run, step: int) -> Phase:
-    if run.contract(step) is None:
+    if run.contract(step) is None or run.reopened(step):
         return negotiation(run, step)
     attempts = run.attempts(step)
     if not attempts:
         return Phase(name="generate", step=step, attempt=1)
     attempt = max(attempts)
     evaluations = run.of("evaluation", step, attempt, "gate")
+    valid = [section for section in evaluations if section.seq > _amended(run, step)]
     decision = standing(run, step, attempt)
     if decision in {"refine", "pivot"}:
         return Phase(name="generate", step=step, attempt=attempt + 1)
-    if not evaluations or (_unmeasured(evaluations) and len(evaluations) < _allowed(run, step, attempt)):
+    if not valid or (_unmeasured(valid) and len(valid) < _allowed(run, step, attempt)):
         return Phase(name="evaluate", step=step, attempt=attempt, round=len(evaluations) + 1)
     return Phase(name="decide", step=step, attempt=attempt, round=len(run.of("decision", step, attempt)) + 1)
 
 
 def negotiation(run: Run, step: int) -> Phase:
     """What comes next between generator and evaluator on a step that has no contract yet."""
-    proposals, responses = run.of("proposal", step), run.of("response", step)
+    proposals, responses = run.talk(step)
+    rounds = len(run.of("proposal", step))
     if len(proposals) > len(responses):
-        return Phase(name="respond", step=step, round=len(proposals))
+        return Phase(name="respond", step=step, round=rounds)
     if responses:
         agreed = getattr(responses[-1].payload, "agreed", False)
         if agreed or len(responses) >= number(run.settings, "max_contract_rounds"):
             return Phase(name="settle", step=step)
-    return Phase(name="propose", step=step, round=len(proposals) + 1)
+    return Phase(name="propose", step=step, round=rounds + 1)
+
+
+def _amended(run: Run, step: int) -> int:
+    """The number of the section since which an evaluation of the step holds: its contract, or a word to the evaluator."""
+    words = [s for s in run.of("amendment", step) if isinstance(s.payload, Amendment) and s.payload.phase == "evaluate"]
+    return max((section.seq for section in (*run.of("contract", step), *words)), default=-1)
 
 
 def standing(run: Run, step: int, attempt: int) -> str | None:
@@ -103,7 +111,7 @@ def standing(run: Run, step: int, attempt: int) -> str | None:
     if not decisions:
         return None
     newer = [*run.of("evaluation", step, attempt, "gate"), *run.of("answer", step)]
-    if any(section.seq > decisions[-1].seq for section in newer):
+    if _amended(run, step) > decisions[-1].seq or any(section.seq > decisions[-1].seq for section in newer):
         return None
     payload = decisions[-1].payload
     return payload.action if isinstance(payload, Decision) else None

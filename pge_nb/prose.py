@@ -323,7 +323,13 @@ def _decision(decision: Decision) -> Lines:
 
 
 def _amendment(amendment: Amendment) -> Lines:
-    return _mapping(("Limit", "New value"), amendment.limits) + _text("In words", amendment.text)
+    whom = {
+        "": "In words",
+        "contract": "To the contract",
+        "generate": "To the generator",
+        "evaluate": "To the evaluator",
+    }
+    return _mapping(("Limit", "New value"), amendment.limits) + _text(whom[amendment.phase], amendment.text)
 
 
 def _question(question: Question) -> Lines:

@@ -21,6 +21,7 @@ Weight = Literal["high", "standard", "low"]
 Approach = Literal["first", "refine", "pivot"]
 Action = Literal["accept", "refine", "pivot", "keep", "replan", "ask", "advance", "stop"]
 Choice = Literal["retry", "keep", "advance", "stop"]
+Amended = Literal["contract", "generate", "evaluate"]
 Source = Literal["live", "recording", "practice"]
 
 WEIGHTS: Mapping[str, int] = {"high": 3, "standard": 2, "low": 1}
@@ -263,10 +264,14 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amendment:
-    """A person's change to limits that do not alter the task's identity (retries, rounds, calls, tokens, dollars)."""
+    """What a person changes while a run goes on: limits that do not alter the task's identity, or words for one step.
+
+    ``phase`` is empty for limits; else whom the words are for: the step's contract, its generator, or its evaluator.
+    """
 
     limits: Mapping[str, Json]
     text: str = ""
+    phase: Literal["", "contract", "generate", "evaluate"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

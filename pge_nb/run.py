@@ -11,6 +11,7 @@ from typing import Literal, TypeVar
 from .errors import BadInput
 from .payloads import Json, encode
 from .records import (
+    Amended,
     Amendment,
     Answer,
     Attempt,
@@ -146,6 +147,25 @@ class Run:
         """The contract in force for a step."""
         return self._last("contract", StepContract, step)
 
+    def amendments(self, step: int, phase: Amended) -> tuple[str, ...]:
+        """What a person said of a step to those who negotiate, make or judge it: each text once, in order."""
+        said = [section.payload for section in self.of("amendment", step)]
+        return tuple(dict.fromkeys(one.text for one in said if isinstance(one, Amendment) and one.phase == phase))
+
+    def reopened(self, step: int) -> bool:
+        """Whether the contract is to be negotiated again: a person amended it since it was settled."""
+        contracts, said = self.of("contract", step), self.of("amendment", step)
+        newer = [one.payload for one in said if contracts and one.seq > contracts[-1].seq]
+        return any(isinstance(one, Amendment) and one.phase == "contract" for one in newer)
+
+    def talk(self, step: int) -> tuple[list[Section], list[Section]]:
+        """The proposals and the responses since the contract was last settled."""
+        since = max((section.seq for section in self.of("contract", step)), default=-1)
+        proposals, responses = (
+            [section for section in self.of(kind, step) if section.seq > since] for kind in ("proposal", "response")
+        )
+        return proposals, responses
+
     def attempts(self, step: int) -> dict[int, Attempt]:
         """Attempt number -> attempt, in order."""
         return {
@@ -161,10 +181,15 @@ class Run:
         return payload if isinstance(payload, EvaluationReport) else None
 
     def evaluations(self, step: int) -> dict[int, EvaluationReport]:
-        """Attempt number -> its last evaluation at the gate, in order of attempts."""
+        """Attempt number -> its last evaluation at the gate under the contract in force, in order of attempts."""
+        since = max((section.seq for section in self.of("contract", step)), default=-1)
         reports: dict[int, EvaluationReport] = {}
         for section in self.of("evaluation", step, purpose="gate"):
-            if isinstance(section.payload, EvaluationReport) and section.record.attempt is not None:
+            if (
+                section.seq > since
+                and isinstance(section.payload, EvaluationReport)
+                and section.record.attempt is not None
+            ):
                 reports[section.record.attempt] = section.payload
         return reports
 

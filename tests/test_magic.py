@@ -148,7 +148,8 @@ def test_every_line_of_usage_parses() -> None:
                 value = {int: "1", float: "1.5", str: "x"}[argument.kind]
                 required = [one.choices[0] if one.choices else "x" for one in arguments(command) if one.required]
                 _, given = magic.parsed(command, [*required, argument.flag, value])
-                assert given[argument.name] == argument.kind(value)
+                held = getattr(given[argument.group], argument.name) if argument.group else given[argument.name]
+                assert held == argument.kind(value)
 
 
 def test_no_subcommand_stands_in_two_groups() -> None:

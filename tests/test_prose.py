@@ -54,7 +54,7 @@ FIELDS = {
     if isinstance(kind, type) and dataclasses.is_dataclass(kind)
     for field in dataclasses.fields(kind)
 }
-CLOSED = {"verdict", "action", "choice", "choices", "approach", "weight", "about", "role", "source"}
+CLOSED = {"verdict", "phase", "action", "choice", "choices", "approach", "weight", "about", "role", "source"}
 
 
 def tame(value: Any) -> Any:

@@ -33,7 +33,7 @@ from ..sandbox import ISOLATION
 from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
 from ..workspace import EvidenceBook, laid, layered
 from .equipment import Agent, ask, effort_of, model_of
-from .generator import base_tree
+from .generator import asked_for, base_tree, listed
 from .judging import Docket, difference, faulty, laid_before, merged, read_claims, sent_back, shared_out
 from .replies import Unusable, json_alone
 from .terms import Terms, answer_shape, method_lines, read_terms, shown
@@ -65,13 +65,14 @@ class Evaluator(Agent):
             *(f"- {sentence}" for sentence in step.success),
             f"Proposed deliverables: {', '.join(proposal.deliverables)}",
             f"Proposed checks:\n{shown(proposal.checks)}",
+            asked_for(run, step.number),
             answer_shape(proposal.deliverables, proposal.checks),
         ]
         return Request(
             model=model_of(settings, "evaluator"),
             effort=effort_of(settings, "evaluator"),
             system=fill("respond", methods=method_lines(self.equipment.reviews)),
-            messages=({"role": "user", "content": "\n".join(parts)},),
+            messages=({"role": "user", "content": "\n".join(filter(None, parts))},),
             max_tokens=int(number(settings, "max_tokens")),
             about=About(role="evaluator", phase="respond", step=step.number, round=phase.round, task=run.task.practice),
         )
@@ -177,12 +178,15 @@ class Evaluator(Agent):
         settings = run.settings
         looked = looked or self._look(run, phase)
         earlier = run.attempts(phase.step or 0).get((phase.attempt or 0) - 1)
-        diff = difference(earlier, looked.made, self.equipment.objects)
+        laid = laid_before(
+            looked.docket, looked.contract.checks, difference(earlier, looked.made, self.equipment.objects)
+        )
+        said = listed("The person whose task it is says:", run.amendments(phase.step or 0, "evaluate"))
         return Request(
             model=model_of(settings, "evaluator"),
             effort=effort_of(settings, "evaluator"),
             system=fill("evaluator"),
-            messages=({"role": "user", "content": laid_before(looked.docket, looked.contract.checks, diff)},),
+            messages=({"role": "user", "content": "\n\n".join(filter(None, (said, laid)))},),
             max_tokens=int(number(settings, "max_tokens")),
             about=self._about(run, phase, looked.docket),
             nonce=secrets.token_hex(8),

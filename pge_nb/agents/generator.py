@@ -84,11 +84,12 @@ class Generator(Agent):
         step = run.step(_number(phase.step))
         parts = [_heading(run, step), self._dependencies(run, step)]
         if phase.name == "propose":
-            parts += [_objections(run, step.number), self._proposal_shape(run, step)]
+            parts += [_objections(run, step.number), asked_for(run, step.number), self._proposal_shape(run, step)]
         else:
             parts += [
                 self._contract(run, step.number),
                 self._course(run, step.number, _number(phase.attempt)),
+                listed("A person says of this work:", run.amendments(step.number, "generate")),
                 self._as_it_is(run, step.number, _number(phase.attempt)),
                 file_shape(run.contract(step.number)),
             ]
@@ -96,10 +97,10 @@ class Generator(Agent):
 
     def _proposal_shape(self, run: Run, step: Step) -> str:
         """A first proposal starts from the step's own sentences, a later one from the version before it."""
-        responses = [section.payload for section in run.of("response", step.number)]
-        proposals = [section.payload for section in run.of("proposal", step.number)]
-        for version in (*responses[-1:], *proposals[-1:]):
-            if isinstance(version, Response | Proposal) and version.deliverables and version.checks:
+        proposals, responses = run.talk(step.number)
+        versions = [section.payload for section in (*responses[-1:], *proposals[-1:])]
+        for version in (*versions, run.contract(step.number)):
+            if isinstance(version, Response | Proposal | StepContract) and version.deliverables and version.checks:
                 return changeable(version.deliverables, version.checks)
         return proposal_shape(run.plan.deliverables if run.plan else (), step.success)
 
@@ -353,14 +354,26 @@ def _heading(run: Run, step: Step) -> str:
 
 
 def _objections(run: Run, step: int) -> str:
-    responses = run.of("response", step)
+    _, responses = run.talk(step)
     payload = responses[-1].payload if responses else None
     if not isinstance(payload, Response):
+        if contract := run.contract(step):
+            return f"A person amends the contract of this step. It was:\n{shown(contract.checks)}\nPropose it again."
         return "Propose the contract of this step."
     lines = [f"The evaluator did not agree to your last proposal: {payload.reason}"]
     if payload.checks:
         lines.append(f"Its version:\n{shown(payload.checks)}")
     return "\n".join([*lines, "Propose the contract again."])
+
+
+def asked_for(run: Run, step: int) -> str:
+    """What a person asks of a step's contract, for those who negotiate it; empty where nobody asked."""
+    return listed("A person asks that the contract also checks this:", run.amendments(step, "contract"))
+
+
+def listed(heading: str, texts: Sequence[str]) -> str:
+    """The texts under a heading; empty where there are none."""
+    return "\n".join([heading, *(f"- {text}" for text in texts)]) if texts else ""
 
 
 def _hint(run: Run, step: int) -> list[str]:

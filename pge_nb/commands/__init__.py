@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..display import View
-from . import earlier, estimating, every_day, exporting, house, use_it
+from . import earlier, estimating, every_day, exporting, house, phase_cells, use_it
 from .helping import help_
 from .here import Here, notebook_directory
 
@@ -30,6 +30,12 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "open": earlier.open_,
         "tasks": use_it.tasks,
         "estimate": estimating.estimate,
+    },
+    "phases": {
+        "plan": phase_cells.plan,
+        "contract": phase_cells.contract,
+        "generate": phase_cells.generate,
+        "evaluate": phase_cells.evaluate,
     },
     "house": {
         "model": house.model,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -120,18 +121,8 @@ def resume(
 
 def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, said: str = "") -> View:
     """Take the run to its end, to a question or to a limit, telling of it meanwhile; ``said`` is told as well."""
-    run, progress = harness.state.read(), here.progress()
-    before = len(run.sections)
-    if cost := ahead(run):
-        print(cost)  # noqa: T201 - also where progress is silent, and before anything is paid
-    try:
-        with contextlib.closing(harness.records()) as sections:  # type: ignore[type-var]
-            for section in sections:
-                progress.tell(section, run)
-    except KeyboardInterrupt:
-        raise Interrupted(run) from None
-    finally:
-        progress.close()
+    before = len(harness.state.read().sections)
+    run = carried(here, harness)
     view = views.run_view(run)
     met = "All of this was in the state file: nobody was asked, nothing was paid."
     told = filter(None, (said, met if len(run.sections) == before else ""))
@@ -139,6 +130,24 @@ def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, said: str
     if raise_ and run.outcome != "passed":
         raise NotPassed(view, run)
     return view
+
+
+def carried(here: Here, harness: PGEHarness, enough: Callable[[Run], bool] = lambda _: False) -> Run:
+    """Go on to the end, to a question, to a limit, or until there is ``enough``, telling of it meanwhile; the run."""
+    run, progress = harness.state.read(), here.progress()
+    if cost := ahead(run):
+        print(cost)  # noqa: T201 - also where progress is silent, and before anything is paid
+    try:
+        with contextlib.closing(harness.records()) as sections:  # type: ignore[type-var]
+            for section in sections:
+                progress.tell(section, run)
+                if enough(run):
+                    break
+    except KeyboardInterrupt:
+        raise Interrupted(run) from None
+    finally:
+        progress.close()
+    return run
 
 
 class NotPassed(PgeError):

@@ -6,19 +6,22 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from ..errors import BadInput
 from ..nearness import nearest
 from ..notebook import Place, names
 from ..run import Run
+from ..settings import Settings, Sources
 from ..state import FILE_NAME
 from ..workspace import DEVICE_NAMES, MAX_NAME_BYTES
 from .live import Progress, Quiet
 
 NAME = re.compile(r"[^\W\d_][\w-]{0,63}")
+NONE_GIVEN: Mapping[str, object] = MappingProxyType({})
 NOT_NAMES = frozenset({"work", "earlier", "exports"}) | DEVICE_NAMES
 
 
@@ -27,15 +30,17 @@ class Here:
     """What one kernel knows between two commands; the state file knows the rest.
 
     ``name`` is the task that commands are about ("": the unnamed one, beside the notebook), ``state`` a state file that was
-    given by its path instead. ``model`` is the person's choice for new runs; None: left to the environment. ``progress``
-    tells of a run while it goes on.
+    given by its path instead. ``configured`` are the settings that were chosen in this kernel, ``profile`` those of the
+    IPython profile. ``progress`` tells of a run while it goes on. ``shown`` holds the hashes of the sections that phase cells have shown.
     """
 
     directory: Path
     name: str = ""
     state: Path | None = None
-    model: str | None = None
+    configured: MutableMapping[str, object] = field(default_factory=dict)
+    profile: Mapping[str, object] = field(default_factory=dict)
     progress: Callable[[], Progress] = field(default=Quiet)
+    shown: set[str] = field(default_factory=set)
 
     @property
     def path(self) -> Path:
@@ -91,6 +96,16 @@ class Here:
             if lacking and not self.path.exists():
                 shutil.rmtree(lacking[-1], ignore_errors=True)
             raise
+
+    def settings(self, flags: Mapping[str, object] = NONE_GIVEN) -> Settings:
+        """The settings of a new run here, ``flags`` among them, each with its source."""
+        return Sources(
+            directory=self.directory,
+            flags=flags,
+            configured=self.configured,
+            profile=self.profile,
+            environ=os.environ,
+        ).settings()
 
     @property
     def place(self) -> Place:
