@@ -71,7 +71,7 @@ def json_alone(text: str) -> dict[str, Json]:
         if len(blocks) > 1 or (blocks and outside.strip()):
             raise Unusable("there is text beside the JSON; reply with the JSON object alone")
         bare = blocks[0].text if blocks else bare
-    return _object(bare)
+    return json_object(bare)
 
 
 def json_somewhere(text: str) -> dict[str, Json]:
@@ -88,7 +88,7 @@ def json_somewhere(text: str) -> dict[str, Json]:
     reason: Unusable | None = None
     for candidate in candidates:
         try:
-            return _object(candidate, decoder=LOOSE)
+            return json_object(candidate, loose=True)
         except Unusable as error:
             reason = reason or error
     raise reason or Unusable("there is no JSON object in the reply")
@@ -101,7 +101,8 @@ def _stripped(text: str) -> str:
     return bare
 
 
-def _object(text: str, *, decoder: json.JSONDecoder | None = None) -> dict[str, Json]:
+def json_object(text: str, *, loose: bool = False) -> dict[str, Json]:
+    """The JSON object that the text is; ``Unusable`` says why it is none. ``loose``: line breaks inside a string stand."""
     if not text.strip():
         raise Unusable("the reply is empty")
     if len(text) > MAX_JSON:
@@ -110,7 +111,7 @@ def _object(text: str, *, decoder: json.JSONDecoder | None = None) -> dict[str, 
         raise Unusable(f"the JSON is nested deeper than {MAX_DEPTH}")
     mended = "".join(piece if string else TRAILING_COMMA.sub("", piece) for string, piece in _pieces(text)).strip()
     try:
-        value, end = (decoder or STRICT).raw_decode(mended)
+        value, end = (LOOSE if loose else STRICT).raw_decode(mended)
     except (json.JSONDecodeError, RecursionError) as error:
         raise Unusable(f"the reply is not JSON ({error})") from None
     # A weak model closes one bracket too many; after a whole value that can mean nothing else.
@@ -307,12 +308,12 @@ def _written(block: Fence) -> tuple[str, str] | None:
     """(path, content) of a block that holds a ``write_file`` call as JSON; ``Unusable`` where it is one that cannot be read."""
     if not WRITE_FILE.match(block.text.strip()):
         return None
-    call = _object(block.text, decoder=LOOSE)
+    call = json_object(block.text, loose=True)
     if call.get("name", call.get("tool")) != "write_file":
         return None
     given = next((call[key] for key in ("arguments", "input", "parameters", "args") if key in call), call)
     if isinstance(given, str):
-        given = _object(given, decoder=LOOSE)
+        given = json_object(given, loose=True)
     path, content = (given.get("path"), given.get("content")) if isinstance(given, dict) else (None, None)
     if not isinstance(path, str) or not isinstance(content, str):
         raise Unusable("it lacks a path or a content")
