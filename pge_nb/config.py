@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from .errors import BadInput
 from .models.choose import RECORDING, default_model, is_practice
@@ -49,26 +49,40 @@ class HarnessConfig:
     up. ``degrade_floor``: the least that the weakest score of a kept attempt must reach. ``noise``: a change of score within
     it is no trend. ``max_tokens``: the output of one call. ``max_dollars=None`` is 5 for models with a price. Limits are for
     the whole run, over all resumes. ``review_seconds`` limits each command of a review; ``review_methods`` adds the user's own.
+    ``unchosen`` names the settings that nobody chose for this task, but the machine or the default: they yield to those of a
+    run that was begun. A field with words to its type is a setting that a notebook may have from elsewhere (`pge_nb.settings`).
     """
 
-    model: str | None = None
-    models: Mapping[Role, str] = field(default_factory=dict)
-    effort: Mapping[Role, str] | str | None = None
-    max_steps: int = 8
-    max_retries_per_step: int = 2
-    max_contract_rounds: int = 3
+    model: Annotated[str | None, "the model of every role that has none of its own"] = None
+    models: Annotated[Mapping[Role, str], "models by role: planner, generator, evaluator"] = field(default_factory=dict)
+    effort: Annotated[
+        Mapping[Role, str] | str | None, "how hard the model thinks, where it can be told; or by role"
+    ] = None
+    max_steps: Annotated[int, "at most so many steps in a plan"] = 8
+    max_retries_per_step: Annotated[int, "so many attempts after a step's first"] = 2
+    max_contract_rounds: Annotated[int, "so many rounds in which a contract may be negotiated"] = 3
     working_directory: Path | str = "work"
     shared_state_path: Path | str = FILE_NAME
-    default_thresholds: Mapping[str, float] = field(default_factory=dict)
-    on_exhausted: tuple[OnExhausted, ...] = ("keep", "ask")
-    degrade_floor: float = 5.0
-    noise: float = 0.5
-    max_tokens: int = 8_192
-    max_calls: int | None = None
-    max_tokens_total: int | None = None
-    max_dollars: float | None = None
-    review_seconds: float = 30.0
+    default_thresholds: Annotated[Mapping[str, float], "criteria and their thresholds for a plan that names none"] = (
+        field(default_factory=dict)
+    )
+    on_exhausted: Annotated[
+        tuple[OnExhausted, ...], "what to do when the retries are used up: the first that applies"
+    ] = (
+        "keep",
+        "ask",
+    )
+    degrade_floor: Annotated[float, "the least that the weakest score of a kept attempt must reach"] = 5.0
+    noise: Annotated[float, "a change of score within it is no trend"] = 0.5
+    max_tokens: Annotated[int, "at most so many tokens in the output of one call"] = 8_192
+    max_calls: Annotated[int | None, "at most so many calls, over the whole run"] = None
+    max_tokens_total: Annotated[int | None, "at most so many tokens, over the whole run"] = None
+    max_dollars: Annotated[
+        float | None, "at most so many dollars, over the whole run; none: 5 for models with a price"
+    ] = None
+    review_seconds: Annotated[float, "at most so many seconds for each command of a review"] = 30.0
     review_methods: Mapping[str, Review] = field(default_factory=dict)
+    unchosen: Collection[str] = ()
 
     def __post_init__(self) -> None:
         _whole("max_steps", self.max_steps, least=1)
@@ -121,16 +135,23 @@ class HarnessConfig:
             "review_methods": sorted(self.review_methods),
             "prompts": dict(hashes()),
         }
-        taken = {"model", "models", "effort", "shared_state_path", "working_directory", "review_methods"}
+        taken = {"model", "models", "effort", "shared_state_path", "working_directory", "review_methods", "unchosen"}
         for item in fields(self):
             if item.name not in taken:
                 settings[item.name] = encode(getattr(self, item.name))
+        if machine := self._of_the_machine():
+            settings["unchosen"] = machine
         if self.model and self.model.startswith(RECORDING):
             settings |= self._recorded(self.model)
         return dict(sorted(settings.items()))
 
     def _model(self, role: Role) -> str:
         return (self.models.get(role) or self.model or default_model(os.environ)).strip()
+
+    def _of_the_machine(self) -> list[str]:
+        """Those of the unchosen settings that have another value than the default: so this machine alone gave them."""
+        usual = HarnessConfig()
+        return sorted(name for name in self.unchosen if getattr(self, name) != getattr(usual, name))
 
     def _efforts(self) -> Json:
         if self.effort is None or isinstance(self.effort, str):

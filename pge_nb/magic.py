@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .commands import Command, Here
     from .commands.grammar import Argument
     from .display import View
+    from .traits import NotebookSettings
 
 PLACE = re.compile("\ue000(\\d+)\ue001")
 """Stands for a value while a line is split, so that a value with blanks or quotes stays one word."""
@@ -43,6 +44,7 @@ class PgeMagics(Magics):
     """The magic, and what the kernel knows between two lines of it."""
 
     shell: InteractiveShell
+    settings: NotebookSettings
     _here: Here | None = None
 
     @no_var_expand
@@ -80,10 +82,16 @@ class PgeMagics(Magics):
         """The place; found when it is first asked for, since that takes imports."""
         from .commands import Here, notebook_directory
         from .commands.here import working_directory
+        from .traits import InKernel
 
         if self._here is None:
             directory = notebook_directory(os.environ, self.shell.user_ns, working_directory())
-            self._here = Here(directory=directory, progress=lambda: progress_for(self.shell))
+            self._here = Here(
+                directory=directory,
+                configured=InKernel(self.settings),
+                profile=self.settings.profile,
+                progress=lambda: progress_for(self.shell),
+            )
         return self._here
 
     def _carried_out(self, words: list[str], body: str | None) -> View:
@@ -347,9 +355,13 @@ def first_line_of_a_cell(lines: list[str]) -> list[str]:
 
 
 def load(shell: InteractiveShell) -> None:
-    """Register the magic; again, it changes nothing."""
+    """Register the magic, and the settings for ``%config PGE``; again, it changes nothing."""
+    from .traits import configurable
+
     if "pge" not in shell.magics_manager.magics["line"]:
         magics = PgeMagics(shell)
+        magics.settings = configurable()(parent=shell)
+        shell.configurables.append(magics.settings)  # type: ignore[arg-type]  # typed too narrowly there
         shell.register_magics(magics)
         completing.register(shell, lambda: magics.here)
         shell.input_transformers_cleanup.append(first_line_of_a_cell)
@@ -361,7 +373,8 @@ def unload(shell: InteractiveShell) -> None:
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("pge", None)
     shell.magics_manager.registry.pop(PgeMagics.__name__, None)
-    shell.configurables[:] = [one for one in shell.configurables if type(one).__name__ != PgeMagics.__name__]
+    ours = {PgeMagics.__name__, "PGE"}
+    shell.configurables[:] = [one for one in shell.configurables if type(one).__name__ not in ours]
     shell.input_transformers_cleanup[:] = [
         one for one in shell.input_transformers_cleanup if getattr(one, "__name__", "") != first_line_of_a_cell.__name__
     ]

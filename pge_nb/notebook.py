@@ -13,9 +13,11 @@ from pathlib import Path
 
 from . import moving
 from .agents.opening import check
-from .config import HarnessConfig, identity, uses_practice
+from .config import IDENTITY, HarnessConfig, identity, uses_practice
 from .errors import BadInput, PgeError
+from .payloads import decode
 from .run import Run
+from .settings import known, told
 from .state import FILE_NAME, StateFile
 
 
@@ -79,23 +81,29 @@ class Place:
 
 # Identity
 
+LONGEST_SHOWN = 80
+"""Characters of an old and a new value together that are told."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """What was done so that a task can be begun or gone on with.
 
     ``config`` is that of the run. ``moved`` and ``reopened`` are numbers in ``earlier/``; None: nothing was moved.
+    ``changed`` says what makes this task another than the one that made room.
     """
 
     config: HarnessConfig
     moved: int | None = None
     reopened: int | None = None
+    changed: tuple[str, ...] = ()
 
     def says(self, name: str = "") -> str:
         """One line for the person; empty where nothing was moved."""
         back = f"This task was met before and is reopened from earlier/{self.reopened}." if self.reopened else ""
+        why = f" ({', '.join(self.changed)})" if self.changed else ""
         away = (
-            f"Another task stood here; its run is whole in earlier/{self.moved}: %pge open {name}@{self.moved} shows it."
+            f"Another task stood here{why}; its run is whole in earlier/{self.moved}: %pge open {name}@{self.moved} shows it."
             if self.moved
             else ""
         )
@@ -113,23 +121,59 @@ def make_room(place: Place, prompt: str, config: HarnessConfig) -> Room:
         return Room(config=known)
     for number, state in place.earlier().items():
         if (earlier := _readable(state)) and (known := _met(earlier, prompt, config)):
-            return Room(config=known, moved=place.reopen(number), reopened=number)
+            changed = difference(run, prompt, known) if run else ()
+            return Room(config=known, moved=place.reopen(number), reopened=number, changed=changed)
     check(prompt, config.settings(), config)
-    return Room(config=config, moved=place.move_away() if run else None)
+    changed = difference(run, prompt, config) if run else ()
+    return Room(config=config, moved=place.move_away() if run else None, changed=changed)
 
 
 def _met(run: Run, prompt: str, config: HarnessConfig) -> HarnessConfig | None:
-    """The configuration that means this run; None where it is another task's.
-
-    A model that nobody chose, but the environment, is no part of the task: a notebook that was run with a key shows the same
-    on a machine without one. Only a simulated run is not taken for one by a language model.
-    """
-    models = run.task.settings.get("models")
-    if config.model is None and not config.models and isinstance(models, dict):
-        begun_with = replace(config, models={role: str(name) for role, name in models.items()})
-        if uses_practice(config.settings()) or not uses_practice(run.task.settings):
-            config = begun_with
+    """The configuration that means this run; None where it is another task's."""
+    config = _yielding(run, config)
     return config if identity(prompt, config.settings()) == run.task.run else None
+
+
+def _yielding(run: Run, config: HarnessConfig) -> HarnessConfig:
+    """The configuration with what nobody chose taken from the run, where nobody chose it there either.
+
+    What only the machine says (its key, a variable, a profile) is no part of the task: a notebook that was run with it shows
+    the same on a machine without it. Only a simulated run is not taken for one by a language model.
+    """
+    frozen = run.task.settings
+    config = _with_frozen(run, config)
+    models = frozen.get("models")
+    named = (config.model is not None and "model" not in config.unchosen) or (
+        config.models and "models" not in config.unchosen
+    )
+    if not named and isinstance(models, dict):
+        begun_with = replace(config, model=None, models={role: str(name) for role, name in models.items()})
+        if uses_practice(config.settings()) or not uses_practice(frozen):
+            return begun_with
+    return config
+
+
+def _with_frozen(run: Run, config: HarnessConfig) -> HarnessConfig:
+    frozen, usual = run.task.settings, HarnessConfig().settings()
+    of_a_machine = frozen.get("unchosen")
+    yielding = {
+        name: decode(known()[name].kind, frozen[name], name)
+        for name in set(IDENTITY) & set(config.unchosen) - {"models"}
+        if name in frozen and (frozen[name] == usual[name] or (isinstance(of_a_machine, list) and name in of_a_machine))
+    }
+    return replace(config, **yielding) if yielding else config
+
+
+def difference(run: Run, prompt: str, config: HarnessConfig) -> tuple[str, ...]:
+    """What makes the task another than that of the run, in a few words each."""
+    was, now = run.task.settings, _yielding(run, config).settings()
+    changed = ["another prompt"] if run.task.prompt != prompt else []
+    for name in IDENTITY:
+        if was.get(name) != now.get(name):
+            new, old = told(now.get(name)), told(was.get(name))
+            values = f": {new}, not {old}" if len(f"{new}{old}") <= LONGEST_SHOWN else ""
+            changed.append(f"another {name}{values}")
+    return tuple(changed)
 
 
 def begun(state: Path) -> Run | None:

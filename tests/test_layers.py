@@ -17,7 +17,7 @@ HOUSE = Path(__file__).parents[1] / "pge_nb"
 LAYERS = """
     __init__ __main__
     magic
-    completing
+    completing traits
     commands
     widgets
     studies exports notebook
@@ -25,6 +25,7 @@ LAYERS = """
     display
     frames charts harness
     agents
+    settings
     config
     reviews skills
     results estimates

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..display import View
-from . import earlier, estimating, every_day, exporting, house, phase_cells, use_it
+from . import configuring, earlier, estimating, every_day, exporting, house, phase_cells, use_it
 from .helping import help_
 from .here import Here, notebook_directory
 
@@ -40,6 +40,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     "house": {
         "model": house.model,
         "key": house.key,
+        "config": configuring.config,
         "new": house.new,
         "verify": house.verify,
         "export": exporting.export,

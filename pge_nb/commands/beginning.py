@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,12 +10,13 @@ from .. import bank
 from ..config import LIMITS, HarnessConfig
 from ..errors import BadInput
 from ..harness import PGEHarness
-from ..models.choose import default_model, is_practice
+from ..models.choose import is_practice
+from ..models.limits import DEFAULT_DOLLARS
 from ..models.practice import PracticeSettings
 from ..notebook import make_room
 from ..payloads import Json
 from ..run import Run
-from .here import Here
+from .here import NONE_GIVEN, Here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +52,11 @@ class TaskFlags(LimitFlags):
     drift: Annotated[float | None, "practice: points that each attempt adds"] = None
     seed: Annotated[int | None, "practice: another seed, other draws"] = None
 
+    def settings(self) -> dict[str, Json]:
+        """The settings that were given, by their names."""
+        given: dict[str, Json] = {"model": self.model or None, "effort": self.effort or None, "max_steps": self.steps}
+        return self.limits() | {name: value for name, value in given.items() if value is not None}
+
     def simulated(self) -> dict[str, float | int]:
         """The practice settings that were given."""
         given = {name: getattr(self, name, None) for name in PracticeSettings.__dataclass_fields__}
@@ -71,7 +76,7 @@ def begun(here: Here, name: str, body: str, flags: TaskFlags) -> tuple[PGEHarnes
         harness = PGEHarness(room.config)
         run = harness.start(prompt)
     here.turn_to(name, flags.state)
-    amend_limits(harness, run, flags)
+    amend_limits(harness, run, flags, here.configured)
     return harness, room.says(name)
 
 
@@ -81,22 +86,37 @@ def harness_over(here: Here, run: Run) -> PGEHarness:
     return PGEHarness(HarnessConfig(shared_state_path=here.path, **limits))  # type: ignore[arg-type]
 
 
-def amend_limits(harness: PGEHarness, run: Run, flags: LimitFlags) -> None:
-    """Raise the limits that were given; nothing is appended where the run has them already."""
+def amend_limits(
+    harness: PGEHarness, run: Run, flags: LimitFlags, configured: Mapping[str, object] = NONE_GIVEN
+) -> None:
+    """Set the limits that were given as flags, and raise those that ``configured`` raises; nothing is appended for no change.
+
+    Flags stand in the line itself. What was configured earlier in the kernel must not take back what a run was given since.
+    """
+    raised: dict[str, Json] = {
+        name: value for name in LIMITS if (value := _raised(run, name, configured.get(name))) is not None
+    }
     changed = {name: value for name, value in flags.limits().items() if run.settings.get(name) != value}
-    if changed:
+    if changed := raised | changed:
         harness.amend("", **changed)
 
 
+def _raised(run: Run, name: str, value: object) -> float | None:
+    """The value where it is more than the run's limit; None where it is not, and where the run has none."""
+    now = run.settings.get(name)
+    now = DEFAULT_DOLLARS if name == "max_dollars" and now is None else now
+    return value if isinstance(value, int | float) and isinstance(now, int | float) and value > now else None
+
+
 def _config(there: Here, flags: TaskFlags) -> HarnessConfig:
-    chosen = flags.model or ("practice" if flags.practice else there.model) or ""
-    settings: dict[str, Json] = {**flags.limits(), **({} if flags.steps is None else {"max_steps": flags.steps})}
-    return HarnessConfig(
-        model=_with_settings(chosen, flags.simulated()),
-        effort=flags.effort or None,
-        shared_state_path=there.path,
-        **settings,  # type: ignore[arg-type]
-    )
+    given = flags.settings()
+    found = there.settings(given)
+    model, chosen = str(found.value("model")), found.given["model"].chosen
+    if flags.practice and not flags.model and not (chosen and is_practice(model)):
+        given["model"] = model = "practice"
+    if simulated := flags.simulated():
+        given["model"] = _with_settings(model, simulated)
+    return there.settings(given).config(there.path)
 
 
 def _prompt(body: str, practice: str) -> str:
@@ -111,11 +131,8 @@ def _prompt(body: str, practice: str) -> str:
     return body
 
 
-def _with_settings(model: str, given: Mapping[str, float]) -> str | None:
+def _with_settings(name: str, given: Mapping[str, float]) -> str:
     """The model's name with the practice settings that were given as flags."""
-    if not given:
-        return model or None
-    name = model or default_model(os.environ)
     if not is_practice(name):
         raise BadInput(
             f"--{min(given)} is a setting of the practice model, and the model is {name}.",

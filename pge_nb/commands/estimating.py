@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..config import HarnessConfig
 from ..display import Block, Table, View, Words
 from ..errors import BadInput
 from ..estimates import Estimate, costs_money
@@ -33,7 +32,7 @@ def _whole(here: Here, address: str) -> Run:
 
 
 def _told(here: Here, run: Run | None) -> View:
-    settings = dict(run.settings) if run else HarnessConfig(model=here.model, shared_state_path=here.path).settings()
+    settings = dict(run.settings) if run else here.settings().config(here.path).settings()
     if run and not due(run):
         blocks: list[Block] = [Words("Nothing is ahead: the run has ended, or waits for an answer.")]
     elif not costs_money(settings):

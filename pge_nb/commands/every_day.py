@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -13,7 +12,7 @@ from ..display import Code, Table, View, Words
 from ..errors import BadInput, PgeError
 from ..harness import PGEHarness
 from ..models import Request
-from ..models.choose import default_model, is_practice
+from ..models.choose import is_practice
 from ..payloads import Json, compact
 from ..prose import counted
 from ..records import Choice, Role
@@ -115,7 +114,7 @@ def resume(
     """Go on where the run stopped; limits may be raised."""
     run = here.needs_run()
     harness = harness_over(here, run)
-    amend_limits(harness, run, flags)
+    amend_limits(harness, run, flags, here.configured)
     return carry_on(here, harness, raise_=raise_)
 
 
@@ -204,7 +203,8 @@ def _text(content: Json) -> str:
 
 def nothing_here(here: Here) -> View:
     """The place before anything was begun."""
-    model = here.model or default_model(os.environ)
+    found = here.settings()
+    model = str(found.given["model"].value)
     blocks = [
         Words(
             "A planner, a generator and an evaluator carry a task of yours to a checked result, in a file that you can read."
@@ -214,4 +214,4 @@ def nothing_here(here: Here) -> View:
     rows += [("Task", Code(f"%pge {name}")) for name in here.names()]
     table = Table(caption="Here", heads=("What", "Which"), rows=tuple(rows))
     first = f"%pge run --practice {bank.tasks()[0].name}" if is_practice(model) else "%%pge run"
-    return View(title="pge_nb: nothing was begun here yet", blocks=(*blocks, table), next=first)
+    return View(title="pge_nb: nothing was begun here yet", blocks=(*blocks, table), notes=found.doubts, next=first)

@@ -31,7 +31,8 @@ class Here:
 
     ``name`` is the task that commands are about ("": the unnamed one, beside the notebook), ``state`` a state file that was
     given by its path instead. ``configured`` are the settings that were chosen in this kernel, ``profile`` those of the
-    IPython profile. ``progress`` tells of a run while it goes on. ``shown`` holds the hashes of the sections that phase cells have shown.
+    IPython profile. ``progress`` tells of a run while it goes on. ``shown`` holds the hashes of the sections that phase
+    cells have shown.
     """
 
     directory: Path

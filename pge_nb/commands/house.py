@@ -11,10 +11,11 @@ from typing import Annotated
 
 from ..display import Code, Table, View, Words
 from ..errors import BadInput, PgeError
-from ..models.choose import CREDENTIALS, RECORDING, default_model, is_practice, open_model
+from ..models.choose import CREDENTIALS, RECORDING, is_practice, open_model
 from ..models.limits import Prices
 from ..nearness import nearest
 from ..prose import counted
+from ..settings import Given
 from ..state import StateFile
 from ..views.ends import foot
 from .here import Here, path_of
@@ -27,9 +28,10 @@ def model(
     if name:
         _check_name(name)
         open_model(name)
-        here.model = name
-    chosen = here.model or default_model(os.environ)
-    why = "chosen with %pge model" if here.model else "from the environment"
+        here.configured["model"] = name
+    found = here.settings()
+    given = found.given["model"]
+    chosen = str(given.value)
     rows = (
         (
             Code("%pge model practice:skill=0.8,seed=3"),
@@ -44,8 +46,17 @@ def model(
     table = Table(caption="To choose another", heads=("Line", "What it does"), rows=rows)
     first = "%pge tasks" if is_practice(chosen) else "%%pge run"
     return View(
-        title=f"Model: {chosen}", blocks=(Words(f"It is {why}."), table), notes=tuple(_doubts(chosen)), next=first
+        title=f"Model: {chosen}",
+        blocks=(Words(f"It is {_whence(given)}."), table),
+        notes=(*_doubts(chosen), *found.doubts),
+        next=first,
     )
+
+
+def _whence(given: Given) -> str:
+    if given.source == "%config":
+        return "chosen in this kernel"
+    return "the default, without a key" if given.source == "default" else f"from {given.place}"
 
 
 def _check_name(name: str) -> None:
@@ -94,7 +105,9 @@ def key(here: Here) -> View:
     if not given.isascii() or not given.isprintable() or " " in given:
         raise BadInput("That holds characters that no key has.", "%pge key asks again: paste the key alone.")
     os.environ["ANTHROPIC_API_KEY"] = given
-    return View(title="The key is set for this kernel", next="%pge model" if here.model else "%%pge run")
+    return View(
+        title="The key is set for this kernel", next="%pge model" if "model" in here.configured else "%%pge run"
+    )
 
 
 def new(here: Here, name: Annotated[str, "the task; none: the one that commands are about"] = "", /) -> View:
