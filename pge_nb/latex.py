@@ -40,6 +40,8 @@ LINE = 75
 """Characters of \\small text on a line, of an article's width."""
 SIZES = {r"\small": 1.0, r"\footnotesize": 0.9, r"\scriptsize": 0.8, (SMALLEST := r"\tiny"): 0.6}
 """Sizes of letters, and how wide they are: a table of many columns takes the largest in which it fits."""
+LEAST = 10
+"""Characters of a line that a column of words has at least."""
 ONE_PAGE = 40
 """Lines of a table that fit on one page; what has more cannot float."""
 
@@ -111,7 +113,7 @@ def floating(
     shape = _Shape.of(heads, rows)
     below = [rf"\par\smallskip{{\raggedright\footnotesize {text(note)}\par}}" for note in notes]
     if sum(map(shape.lines, rows)) > ONE_PAGE:
-        return "\n".join([flowing(caption, heads, rows, label=label), *below])
+        return "\n".join([_long(heads, rows, _captioned(caption, label)), *below])
     return "\n".join(
         [
             r"\begin{table}[tbp]",
@@ -128,14 +130,19 @@ def floating(
     )
 
 
-def flowing(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Piece]], *, label: str = "") -> str:
-    """A table that stands where it is and goes on on the next page, its heads repeated."""
+def flowing(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Piece]]) -> str:
+    r"""A table that stands where it is and goes on on the next page; its caption is a line above: nbconvert swallows \caption."""
+    return "\n".join([paragraph(text(caption), r"\small\itshape"), r"\nopagebreak", _long(heads, rows)])
+
+
+def _long(heads: Sequence[str], rows: Sequence[Sequence[Piece]], caption: str = "") -> str:
+    """A table of any length, its heads repeated on every page."""
     shape = _Shape.of(heads, rows)
     return "\n".join(
         [
             rf"{{{shape.size}",
             rf"\begin{{longtable}}{{{shape.columns}}}",
-            rf"{_captioned(caption, label)} \tabularnewline",
+            *([rf"{caption} \tabularnewline"] if caption else []),
             *shape.head(heads),
             r"\endfirsthead",
             *shape.head(heads),
@@ -153,6 +160,14 @@ def _captioned(caption: str, label: str) -> str:
     return rf"\caption{{{text(caption)}}}" + (rf"\label{{{label}}}" if label else "")
 
 
+def _shared(natural: Sequence[int], widths: Sequence[int]) -> list[int]:
+    """The widths, with the room of the columns that gave way shared by what they hold: so that a row takes fewer lines."""
+    wide = [i for i, width in enumerate(widths) if width < natural[i]]
+    room = sum(widths[i] - LEAST for i in wide)
+    asked = sum(natural[i] for i in wide)
+    return [LEAST + room * natural[i] // asked if i in wide else width for i, width in enumerate(widths)]
+
+
 @dataclass(frozen=True, slots=True)
 class _Shape:
     """The columns of a table: figures to the right, words as wide as they need or as wide as is left for them.
@@ -167,7 +182,7 @@ class _Shape:
     @classmethod
     def of(cls, heads: Sequence[str], rows: Sequence[Sequence[Piece]]) -> _Shape:
         natural = [max([len(head), *(row[i].width for row in rows)]) for i, head in enumerate(heads)]
-        widths = fitted(natural, LINE)
+        widths = _shared(natural, fitted(natural, LINE))
         taken = sum(widths) + 2 * len(widths)
         size = next((size for size in SIZES if taken * SIZES[size] <= LINE), SMALLEST)
         specs = [

@@ -18,7 +18,7 @@ COMMANDS |= {
 }
 COMMANDS |= {"toprule", "midrule", "bottomrule", "endfirsthead", "endhead", "endfoot", "tabularnewline", "centering"}
 COMMANDS |= {"raggedright", "allowbreak", "textbackslash", "textasciitilde", "textasciicircum", "textasciigrave"}
-COMMANDS |= {"textless", "textgreater", "textbar"}
+COMMANDS |= {"textless", "textgreater", "textbar", "itshape", "nopagebreak"}
 ENVIRONMENTS = {"table", "tabular", "longtable"}
 LETTERS = {"textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^", "textasciigrave": "`"}
 LETTERS |= {"textless": "<", "textgreater": ">", "textbar": "|"}

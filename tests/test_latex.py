@@ -144,7 +144,8 @@ def test_every_kind_of_cell_and_block_has_its_latex() -> None:
     view = View(title="t", blocks=(table, picture, Diff(text="+x = {1}\n-x", label="a_b.py"), Verbatim(text="\\x")))
     assert r"a \& b & $-$1,234.5 & -- & pass & \texttt{\%pge show} & a\_b.py & \$0.02 \tabularnewline" in view.latex()
     assert r"\begin{longtable}{@{}lrrlllr@{}}" in view.latex()
-    assert r"\caption{50 \% of all}" in view.latex()
+    assert r"\itshape\noindent 50 \% of all\par}" in view.latex()
+    assert r"\caption" not in view.latex()
     assert r"\emph{Chart:} Step 1 attempt 1: pass." in view.latex()
     assert r"\noindent +x\ =\ \{1\}\par" in view.latex()
     latex_reader.read(view.latex())
@@ -197,6 +198,14 @@ def test_a_table_of_many_columns_takes_smaller_letters_until_it_fits() -> None:
 
     sizes = [re.search(r"\\centering(\\[a-z]+)", written(columns))[1] for columns in (3, 8, 9, 12)]  # type: ignore[index]
     assert sizes == [r"\small", r"\footnotesize", r"\scriptsize", r"\tiny"]
+
+
+def test_the_column_that_holds_most_has_most_of_the_room() -> None:
+    row = ("c1", "a sentence of about forty characters in it", "evidence " * 30)
+    written = View(title="t", blocks=(Table(caption="c", heads=("a", "b", "c"), rows=(row,)),)).to_latex()
+    middle, last = map(float, re.findall(r"p\{([\d.]+)", written))
+    assert 0.1 < middle < last
+    assert middle + last < 1
 
 
 # The reader itself, and TeX
