@@ -38,6 +38,7 @@ EXAMPLES: Mapping[str, str] = {
     "new": "%pge new",
     "verify": "%pge verify",
     "export": "%pge export csv",
+    "config": "%pge config",
 }
 """A line of each subcommand, as it may be written."""
 
