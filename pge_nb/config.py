@@ -49,6 +49,8 @@ class HarnessConfig:
     up. ``degrade_floor``: the least that the weakest score of a kept attempt must reach. ``noise``: a change of score within
     it is no trend. ``max_tokens``: the output of one call. ``max_dollars=None`` is 5 for models with a price. Limits are for
     the whole run, over all resumes. ``review_seconds`` limits each command of a review; ``review_methods`` adds the user's own.
+    ``allow_unsafe``: where no sandbox holds, run generated code all the same, as this user and with this user's files; only a
+    person says so in Python, and no file beside a notebook can.
     ``unchosen`` names the settings that nobody chose for this task, but the machine or the default: they yield to those of a
     run that was begun. A field with words to its type is a setting that a notebook may have from elsewhere (`pge_nb.settings`).
     """
@@ -82,6 +84,7 @@ class HarnessConfig:
     ] = None
     review_seconds: Annotated[float, "at most so many seconds for each command of a review"] = 30.0
     review_methods: Mapping[str, Review] = field(default_factory=dict)
+    allow_unsafe: bool = False
     unchosen: Collection[str] = ()
 
     def __post_init__(self) -> None:
@@ -96,6 +99,8 @@ class HarnessConfig:
             _between(f"the threshold of {name}", threshold, 0, 10)
         _among("on_exhausted", self.on_exhausted, get_args(OnExhausted))
         _among("models", self.models, get_args(Role))
+        if not isinstance(self.allow_unsafe, bool):
+            raise BadInput(f"allow_unsafe is {self.allow_unsafe!r}.", "Give True or False.")
         if JUDGE in self.review_methods:
             raise BadInput(
                 f"A review method cannot be named {JUDGE!r}: that is the judge call.", "Give it another name."

@@ -5,6 +5,7 @@ PgeError
 ├── StateDamaged     a state file whose chain of hashes is broken
 ├── StateBusy        another process is running this task
 ├── ModelFailed      a model could not be asked: no key, refused, unreachable
+├── SandboxUnavailable   nothing here can keep generated code in
 ├── LimitReached     the next call would pass a limit on calls, tokens or dollars
 └── Uninformative    a statistic that these data cannot give
 """
@@ -44,6 +45,10 @@ class StateBusy(PgeError):
 
 class ModelFailed(PgeError):
     """A model could not be asked: no key, refused, unreachable."""
+
+
+class SandboxUnavailable(PgeError):
+    """Nothing on this machine can keep generated code in, or not as it was asked for."""
 
 
 class LimitReached(PgeError):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pge_nb import records as r
 from pge_nb.payloads import compact
 from pge_nb.run import Run
-from pge_nb.sandbox import ISOLATION
+from pge_nb.sandbox import NOT_ISOLATED
 from pge_nb.verdict import overall, verdict_of
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> | ``` \x1b[31mred\x1b[0m \u202ereversed &amp; "quoted"'
@@ -167,7 +167,7 @@ def task(prompt: str = "Write slug(title) and unique(slugs) with tests.", **fiel
             "max_retries_per_step": 3,
         },
         practice="slugs",
-        isolation=ISOLATION,
+        isolation=NOT_ISOLATED,
     )
     return replace(whole, **fields)  # type: ignore[arg-type]
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -127,22 +130,99 @@ def test_children_die_with_the_group(tmp_path: Path) -> None:
         assert time.monotonic() - started < 10
 
 
+DAEMON = """
+import os, sys, time
+def leave(call):
+    try: call()
+    except OSError as error: print(call.__name__, type(error).__name__, file=sys.stderr)
+if os.fork() == 0:
+    leave(os.setsid)
+    leave(lambda: os.setpgid(0, 0))
+    if os.fork() == 0:
+        print(os.getpid(), flush=True)
+        HOLDS
+        time.sleep(60)
+    os._exit(0)
+os.wait()
+time.sleep(0.3)
+"""
+
+
 @linux
-def test_a_daemon_that_holds_the_pipes_does_not_hold_the_harness(tmp_path: Path) -> None:
-    """One that leaves the group outlives it, which is why a run says that it is not isolated."""
-    code = (
-        "import subprocess, sys\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], start_new_session=True)\n"
-        "print(child.pid, flush=True)\n"
-    )
+@pytest.mark.parametrize("holds", ["pass", "[os.close(n) for n in range(3)]"])
+@pytest.mark.parametrize("ending", ["pass", "time.sleep(60)", "os.kill(os.getpid(), 9)"])
+def test_a_daemon_does_not_outlive_its_run(holds: str, ending: str, tmp_path: Path) -> None:
     started = time.monotonic()
-    ran = python(code, tmp_path, seconds=20)
-    daemon = int(ran.out)
-    try:
-        assert ran.exit == 0
-        assert time.monotonic() - started < 10
-    finally:
-        os.kill(daemon, 9)
+    ran = python(DAEMON.replace("HOLDS", holds) + ending, tmp_path, seconds=1.5)
+    assert not alive(int(ran.out))
+    assert "setsid PermissionError" in ran.err
+    assert (ran.exit, ran.timed_out) == {"pass": (0, False), "time.sleep(60)": (None, True)}.get(ending, (-9, False))
+    assert time.monotonic() - started < 10
+
+
+@linux
+def test_nobody_is_left_unburied(tmp_path: Path) -> None:
+    """Where the first process of a container buries nobody, the dead would fill up the limit on processes."""
+    code = (
+        "import os\n"
+        "if os.fork() == 0:\n"
+        "    for _ in range(5):\n"
+        "        if os.fork() == 0: os._exit(0)\n"
+        "    os._exit(0)\n"
+        "os.wait()\n"
+        "print(os.getsid(0))\n"
+    )
+    session = python(code, tmp_path).out.strip()
+    left = [Path(f"/proc/{name}/stat").read_text() for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    assert [line for line in left if line.rsplit(")", 1)[1].split()[3] == session] == []
+
+
+@linux
+def test_a_harness_that_is_killed_takes_its_children_along(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom pge_nb.sandbox import run\n"
+        'inner = \'import os, time; open("pid", "w").write(str(os.getpid())); time.sleep(60)\'\n'
+        "run(['python', '-c', inner], Path(sys.argv[1]), seconds=60)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    harness = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], env=environment)
+    written = tmp_path / "pid"
+    for _ in range(500):
+        if written.exists() and written.read_text():
+            break
+        time.sleep(0.02)
+    harness.kill()
+    harness.wait()
+    assert gone(int(written.read_text()))
+
+
+@linux
+def test_an_interrupt_ends_the_run_at_once(tmp_path: Path) -> None:
+    code = "import os, time; print(os.getpid(), flush=True); open('pid', 'w').write(str(os.getpid())); time.sleep(60)"
+
+    def interrupt() -> None:
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    started = time.monotonic()
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        python(code, tmp_path, seconds=60)
+    thread.join()
+    assert not alive(int((tmp_path / "pid").read_text()))
+    assert time.monotonic() - started < 10
+
+
+def test_several_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    def one(number: int) -> Ran:
+        place = tmp_path / str(number)
+        place.mkdir()
+        return python(f"open('x', 'w').write('{number}'); print(open('x').read())", place)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert [ran.out for ran in pool.map(one, range(16))] == [f"{number}\n" for number in range(16)]
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
@@ -159,6 +239,35 @@ def test_how_much_is_too_much_does_not_depend_on_when_it_is_read(more: int, tmp_
         ran = python(code, tmp_path)
         assert (ran.cut, ran.exit) == ((True, None) if more else (False, 0))
         assert len(ran.out) == MAX_OUTPUT
+
+
+WRITES = {
+    "many files": "for n in range(40): open(f'f{n}', 'wb').write(bytes(5 << 20))",
+    "in the temporary directory": (
+        "import tempfile\nfor n in range(40): tempfile.NamedTemporaryFile(delete=False).write(bytes(5 << 20))"
+    ),
+    "and slowly": "import time\nfor n in range(40):\n    open(f'f{n}', 'wb').write(bytes(5 << 20))\n    time.sleep(0.2)",
+    "files without a name": (
+        "import os, time\nheld = []\n"
+        "for n in range(40):\n"
+        "    held.append(open('f', 'wb', 0))\n    os.unlink('f')\n    held[-1].write(bytes(5 << 20))\n    time.sleep(0.05)\n"
+        "time.sleep(20)\n"
+    ),
+    "too many files": "for n in range(21_000): open(f'f{n}', 'w').close()",
+}
+
+
+@linux
+@pytest.mark.parametrize("how", WRITES)
+def test_a_command_that_writes_too_much_is_killed_and_that_is_told(how: str, tmp_path: Path) -> None:
+    ran = python(WRITES[how], tmp_path, seconds=30)
+    assert (ran.exit, ran.full, ran.timed_out, ran.cut) == (None, True, False, False)
+
+
+def test_what_was_there_before_does_not_count(tmp_path: Path) -> None:
+    for name in range(3):
+        (tmp_path / f"large{name}").write_bytes(bytes(50 << 20))
+    assert python("open('x', 'w').write('x')", tmp_path).exit == 0
 
 
 def test_output_of_any_bytes_becomes_text(tmp_path: Path) -> None:

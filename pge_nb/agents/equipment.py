@@ -13,6 +13,7 @@ from ..models.recording import Recording, call_of
 from ..payloads import Json
 from ..records import Call, Role
 from ..reviews import Review
+from ..sandbox import isolation
 from ..workspace import Objects
 from .replies import Unusable
 
@@ -22,13 +23,17 @@ REPAIR_SHOWN = 4_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equipment:
-    """The recorded model, the object store, the review methods, and who listens or may stop a call."""
+    """The recorded model, the object store, the review methods, and who listens or may stop a call.
+
+    ``allow_unsafe``: generated code may be run where no sandbox holds.
+    """
 
     model: Recording
     objects: Objects
     reviews: Mapping[str, Review]
     listen: Listen | None = None
     stop: Stop | None = None
+    allow_unsafe: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +121,16 @@ def repair(request: Request, reply: Reply, reason: str) -> Request:
 
 def _reason(error: Unusable, reply: Reply) -> str:
     return f"{error} (it reached the limit on its length)" if reply.cut else str(error)
+
+
+def isolation_of(settings: Mapping[str, Json], *, allow_unsafe: bool = False) -> str:
+    """What keeps generated code from doing harm, in words; empty for a recording, of which nothing is run.
+
+    ``SandboxUnavailable`` where nothing does, and nobody allowed that.
+    """
+    if settings.get("recording"):
+        return ""
+    return isolation(allow_unsafe=allow_unsafe or settings.get("allow_unsafe") is True)
 
 
 def model_of(settings: Mapping[str, Json], role: Role) -> str:

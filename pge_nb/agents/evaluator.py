@@ -29,10 +29,9 @@ from ..records import (
 )
 from ..reviews import Outcome
 from ..run import Run
-from ..sandbox import ISOLATION
 from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
 from ..workspace import EvidenceBook, laid, layered
-from .equipment import Agent, ask, effort_of, model_of
+from .equipment import Agent, ask, effort_of, isolation_of, model_of
 from .generator import asked_for, base_tree, listed
 from .judging import Docket, difference, faulty, laid_before, merged, read_claims, sent_back, shared_out
 from .replies import Unusable, json_alone
@@ -206,7 +205,7 @@ class Evaluator(Agent):
             overall=overall(findings, criteria),
             findings=findings,
             evidence=looked.docket.evidence,
-            isolation=ISOLATION if looked.ran else "",
+            isolation=self._isolation(run) if looked.ran else "",
             unusable=judged.unusable,
             notes=judged.notes,
             calls=judged.calls,
@@ -220,6 +219,9 @@ class Evaluator(Agent):
             purpose=phase.purpose,
             round=phase.round,
         )
+
+    def _isolation(self, run: Run) -> str:
+        return isolation_of(run.settings, allow_unsafe=self.equipment.allow_unsafe)
 
     def _judge(self, run: Run, phase: Phase, looked: Looked) -> Judged:
         """One judge call over the criteria and the checks that the reviews left undecided; one repair of what is faulty."""

@@ -20,10 +20,9 @@ from ..records import Record, Task
 from ..redaction import Redactor
 from ..reviews import shipped
 from ..run import Run
-from ..sandbox import ISOLATION
 from ..state import StateFile
 from ..workspace import Objects, snapshot
-from .equipment import Equipment
+from .equipment import Equipment, isolation_of
 
 CALLS = Path(".pge", "calls.jsonl")
 
@@ -59,7 +58,7 @@ def begin(state: StateFile, prompt: str, config: HarnessConfig) -> Run:
         settings=settings,
         files=snapshot(config.work, Objects(state.root)),
         practice=practice,
-        isolation=ISOLATION,
+        isolation=isolation_of(settings),
     )
     state.append(Record(payload=task, by="person"))
     return state.read()
@@ -119,6 +118,8 @@ def equip(
         model = Replay(Path(str(recorded).partition(":")[2]).expanduser()) if recorded else ByName()
     seconds = settings.get("review_seconds")
     own = config.review_methods if config else {}
+    # Who goes on with a run elsewhere may allow there what was not needed where it began.
+    unsafe = settings.get("allow_unsafe") is True or (config is not None and config.allow_unsafe)
     return Equipment(
         model=Recording(
             root / CALLS,
@@ -127,9 +128,13 @@ def equip(
             header={"run": run.task.run, "prompt": run.task.prompt, "settings": dict(run.task.settings)},
         ),
         objects=Objects(root),
-        reviews={**shipped(seconds=float(seconds) if isinstance(seconds, int | float) else 30.0), **own},
+        reviews={
+            **shipped(seconds=float(seconds) if isinstance(seconds, int | float) else 30.0, allow_unsafe=unsafe),
+            **own,
+        },
         listen=listen,
         stop=stop,
+        allow_unsafe=unsafe,
     )
 
 

@@ -57,12 +57,19 @@ def misfit(cls: type[Any], check: Check) -> str | None:
     return None
 
 
-def shipped(*, seconds: float) -> Mapping[str, Review]:
-    """The review methods that come with the package, by name. ``seconds`` limits each command."""
+def shipped(*, seconds: float, allow_unsafe: bool = False) -> Mapping[str, Review]:
+    """The review methods that come with the package, by name.
+
+    ``seconds`` limits each command; ``allow_unsafe``: one may be run where no sandbox holds.
+    """
     # Imported here since each of them builds on this module.
     from .command import Command
     from .file import File
     from .oracle import OracleReview
 
-    methods: tuple[Review, ...] = (OracleReview(seconds), Command(seconds), File(seconds))
+    methods: tuple[Review, ...] = (
+        OracleReview(seconds, allow_unsafe=allow_unsafe),
+        Command(seconds, allow_unsafe=allow_unsafe),
+        File(seconds, allow_unsafe=allow_unsafe),
+    )
     return {method.name: method for method in methods}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..records import Check
-from ..sandbox import SCRATCH, Ran, run
+from ..sandbox import HOME, SCRATCH, Ran, run
 from ..workspace import Tree
 from . import Outcome, args_of, misfit
 
@@ -43,8 +43,9 @@ class Command:
     )
     Args: ClassVar[type[Any]] = CommandArgs
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, *, allow_unsafe: bool = False) -> None:
         self.seconds = seconds
+        self.allow_unsafe = allow_unsafe
 
     def vet(self, check: Check) -> str | None:
         """Refuse an empty command, and a line that only a shell could run."""
@@ -64,7 +65,7 @@ class Command:
     def look(self, check: Check, tree: Tree) -> Outcome:
         """Met when the exit status is the wanted one and the text was printed, to stdout or stderr."""
         args = args_of(CommandArgs, check)
-        ran = run(args.argv, tree.root, seconds=self.seconds)
+        ran = run(args.argv, tree.root, seconds=self.seconds, allow_unsafe=self.allow_unsafe)
         printed = args.prints is None or args.prints in ran.out or args.prints in ran.err
         says = "ran " + shlex.join(args.argv)
         return Outcome(met=ran.exit == args.exit and printed, says=says, saw=seen(ran, tree), strength=WEAK)
@@ -94,6 +95,8 @@ def seen(ran: Ran, tree: Tree) -> str:
         if ran.timed_out
         else "killed for printing too much"
         if ran.cut
+        else "killed for writing too much"
+        if ran.full
         else f"exit {ran.exit}"
     )
     parts = [ended]
@@ -105,6 +108,6 @@ def seen(ran: Ran, tree: Tree) -> str:
 
 def _shown(text: str, tree: Tree) -> str:
     text = text.replace(str(tree.root), ".").replace(str(tree.root.parent), "..")
-    text = re.sub(rf"{re.escape(tempfile.gettempdir())}/{SCRATCH}\d+-\w{{8}}", "/tmp", text)  # noqa: S108 - it is shown, not used
+    text = re.sub(rf"{re.escape(tempfile.gettempdir())}/{SCRATCH}\d+-\w{{8}}(/{HOME})?", "/tmp", text)  # noqa: S108 - it is shown, not used
     text = ADDRESS.sub("0x...", DURATION.sub("... s", text)).strip()
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}\n[cut: {len(text) - SHOWN} more characters]"

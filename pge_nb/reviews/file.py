@@ -43,8 +43,9 @@ class File:
     help: ClassVar[str] = 'a file is there: {"path": "notes.md", "contains": "some text"}'
     Args: ClassVar[type[Any]] = FileArgs
 
-    def __init__(self, seconds: float = SEARCH_SECONDS) -> None:
+    def __init__(self, seconds: float = SEARCH_SECONDS, *, allow_unsafe: bool = False) -> None:
         self.seconds = min(seconds, SEARCH_SECONDS)
+        self.allow_unsafe = allow_unsafe
 
     def vet(self, check: Check) -> str | None:
         """Refuse paths that leave the tree, and patterns that are none."""
@@ -76,7 +77,8 @@ class File:
     def _search(self, pattern: str, text: str, tree: Tree) -> tuple[bool | None, str]:
         """Whether the text matches, and what is told of it. In a child: Python's matcher cannot be stopped."""
         asked = json.dumps({"pattern": pattern, "text": text[:MAX_SEARCHED]}).encode()
-        ran = run([sys.executable, "-I", str(CHILD)], tree.root, seconds=self.seconds, stdin=asked)
+        argv = [sys.executable, "-I", str(CHILD)]
+        ran = run(argv, tree.root, seconds=self.seconds, stdin=asked, allow_unsafe=self.allow_unsafe)
         if ran.exit != 0:
             return None, f"the search for {pattern!r} was given up after {self.seconds:g} s"
         found = json.loads(ran.out)

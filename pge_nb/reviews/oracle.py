@@ -1,8 +1,8 @@
 """`oracle`: inputs are sent to a function of the artifact, in a child process; the values that come out are compared here.
 
 The child is told the inputs and never the wanted values, so nothing that it runs can know what would pass. Each answer must
-carry a token that the child was given: what else the artifact writes is none. Without isolation code that hunts for the token
-in the child's memory can still find it.
+carry a token that the child was given: what else the artifact writes is none. Code that hunts for the token in the child's
+memory can find it, and has nothing to gain: in the sandbox it cannot look the wanted values up.
 """
 
 from __future__ import annotations
@@ -22,16 +22,14 @@ from ..bank import oracle as bank_oracle
 from ..errors import BadInput
 from ..payloads import Json, encode
 from ..records import Check
-from ..sandbox import Ran, run
+from ..sandbox import Ran, run, standing
 from ..workspace import Tree
 from . import Outcome, args_of, misfit
 from .sentences import said_call
 
 CHILD = Path(__file__).with_name("oracle_child.py")
-OPEN_CASES = (
-    "strong for the inputs shown: they stand in the contract, so an artifact can be fitted to them, "
-    "or without isolation forge the answers"
-)
+OPEN_CASES = "strong for the inputs shown: they stand in the contract, so an artifact can be fitted to them"
+OPEN_AND_UNSAFE = f"{OPEN_CASES}, or without isolation forge the answers"
 NOT_HIDDEN = "strong, but not hidden: without isolation the artifact could look the cases up, or forge the answers"
 TWO_ANSWERS: dict[str, Json] = {"two": "answers that differ"}
 """Stands for the answers to an input where not all are the same: at most one of them is the child's own."""
@@ -72,8 +70,9 @@ class OracleReview:
     )
     Args: ClassVar[type[Any]] = OracleArgs
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, *, allow_unsafe: bool = False) -> None:
         self.seconds = seconds
+        self.allow_unsafe = allow_unsafe
 
     def vet(self, check: Check) -> str | None:
         """Refuse args that name no oracle and no case."""
@@ -94,7 +93,7 @@ class OracleReview:
         """Met when every case gives the wanted value, or raises the wanted error. At most one miss is told."""
         args = args_of(OracleArgs, check)
         oracle = args.resolve()
-        ran, answers = _ask(oracle, tree, self.seconds)
+        ran, answers = _ask(oracle, tree, self.seconds, allow_unsafe=self.allow_unsafe)
         misses = [
             _told(oracle, case, answers.get(index), ran)
             for index, case in enumerate(oracle.cases)
@@ -108,8 +107,14 @@ class OracleReview:
             met=not misses,
             says=f"called {oracle.call} with {len(oracle.cases)} {kind}{'s' if len(oracle.cases) > 1 else ''}",
             saw=saw,
-            strength=NOT_HIDDEN if hidden else OPEN_CASES,
+            strength=_strength(hidden=hidden, isolated=standing() is not None),
         )
+
+
+def _strength(*, hidden: bool, isolated: bool) -> str:
+    if hidden:
+        return "strong" if isolated else NOT_HIDDEN
+    return OPEN_CASES if isolated else OPEN_AND_UNSAFE
 
 
 def _unreachable(oracle: Oracle) -> str | None:
@@ -147,12 +152,13 @@ def _otherwise(sentence: str, oracle: Oracle) -> str | None:
     return f'the sentence calls {said.text} and the args do not; that call is "args": {json.dumps(spoken[0], ensure_ascii=False)}'
 
 
-def _ask(oracle: Oracle, tree: Tree, seconds: float) -> tuple[Ran, dict[int, dict[str, Json]]]:
+def _ask(oracle: Oracle, tree: Tree, seconds: float, *, allow_unsafe: bool) -> tuple[Ran, dict[int, dict[str, Json]]]:
     """Send the inputs, take the answers: case index -> {"returns": value} or {"raises": name, "says": text}."""
     inputs = [{"args": encode(case.args), "kwargs": encode(case.kwargs)} for case in oracle.cases]
     token = secrets.token_hex(16)
     asked = json.dumps({"call": oracle.call, "inputs": inputs, "root": str(tree.root), "token": token})
-    ran = run([sys.executable, "-I", str(CHILD)], tree.root, seconds=seconds, stdin=asked.encode())
+    argv = [sys.executable, "-I", str(CHILD)]
+    ran = run(argv, tree.root, seconds=seconds, stdin=asked.encode(), allow_unsafe=allow_unsafe)
     answers: dict[int, dict[str, Json]] = {}
     for line in ran.out.split("\n"):
         try:

@@ -66,7 +66,7 @@ def raised(what: str, error: BaseException) -> dict[str, object]:
 def high(descriptor: int) -> int:
     """A copy of a descriptor under a number that is hard to guess, closed in what is started from here."""
     for _ in range(20):
-        number = 100 + int.from_bytes(os.urandom(4)) % 900
+        number = 100 + int.from_bytes(os.urandom(4)) % 150
         try:
             os.fstat(number)
         except OSError:
