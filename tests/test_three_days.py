@@ -1,0 +1,98 @@
+"""Three days in the life of the notebook, each carried out by a real kernel: what every cell shows stands in its metadata."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import scripted
+from messages_stub import MessagesStub
+from nbclient import NotebookClient
+
+from pge_nb import open_run
+
+ROOT = Path(__file__).parents[1]
+DAYS = Path(__file__).parent / "days"
+NOBODY: Mapping[str, str] = {"PYTHONPATH": str(ROOT), "PGE_NB_LIVE": "0"}
+"""A machine without key and server."""
+
+
+def carried_out(notebook: Path, environ: Mapping[str, str]) -> list[str]:
+    """Run All, in the notebook's own directory; what each code cell shows as text."""
+    read = nbformat.read(notebook, as_version=4)
+    client = NotebookClient(read, timeout=300, resources={"metadata": {"path": str(notebook.parent)}})
+    client.execute(env={**os.environ, **environ})
+    return [shown(cell) for cell in read.cells if cell.cell_type == "code"]
+
+
+def shown(cell: Any) -> str:
+    """The text of all outputs of a cell; of a view its Markdown, which breaks no words."""
+    parts = []
+    for output in cell.outputs:
+        if output.output_type == "error":
+            parts.append("\n".join(output.traceback))
+        else:
+            held = output.get("data", {})
+            parts.append(output.get("text") or held.get("text/markdown", held.get("text/plain", "")))
+    return "\n".join(parts)
+
+
+def expected(notebook: Path) -> list[list[str]]:
+    """What stands in each code cell's metadata."""
+    return [cell.metadata["shows"] for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
+
+
+def compared(notebook: Path, told: list[str]) -> None:
+    """Every cell shows what it says; one that says nothing shows nothing."""
+    for number, (wanted, text) in enumerate(zip(expected(notebook), told, strict=True), 1):
+        assert wanted or not text, f"cell {number} of {notebook.name} shows {text!r}"
+        for words in wanted:
+            assert words in text, f"cell {number} of {notebook.name} does not show {words!r}:\n{text}"
+        assert "Traceback" not in text, f"cell {number} of {notebook.name}"
+
+
+def test_a_student_without_a_key_sees_a_task_carried_out_in_five_minutes(tmp_path: Path) -> None:
+    notebook = Path(shutil.copy(DAYS / "1_student.ipynb", tmp_path))
+    compared(notebook, carried_out(notebook, NOBODY))
+
+
+def live(stub: MessagesStub) -> dict[str, str]:
+    """A machine with a key and a server."""
+    return {
+        **NOBODY,
+        "ANTHROPIC_BASE_URL": stub.url,
+        "ANTHROPIC_API_KEY": "sk-of-the-author",
+        "PGE_NB_MODEL": scripted.MODEL,
+    }
+
+
+def without_news(text: str) -> str:
+    """The text without what only the first carrying out says, and what only the later ones say."""
+    news = ("Estimate, from", "All of this was in")
+    return "\n".join(line for line in text.split("\n") if line and not line.startswith(news))
+
+
+@pytest.mark.parametrize("place", ["here", "moved"])
+def test_a_colleague_next_tuesday_presses_run_all_and_sees_the_same_for_nothing(tmp_path: Path, place: str) -> None:
+    (tmp_path / "monday").mkdir()
+    notebook = Path(shutil.copy(DAYS / "2_colleague.ipynb", tmp_path / "monday"))
+    with MessagesStub(scripted.scripted()) as stub:
+        monday = carried_out(notebook, live(stub))
+        calls = len(stub.requests)
+    compared(notebook, monday)
+    assert calls == 9
+    if place == "moved":
+        shutil.copytree(tmp_path / "monday", tmp_path / "another machine")
+        shutil.rmtree(tmp_path / "monday")
+        notebook = tmp_path / "another machine" / notebook.name
+    before = (notebook.parent / "shared_state.md").read_bytes()
+    tuesday = carried_out(notebook, NOBODY)
+    compared(notebook, tuesday)
+    assert [without_news(text) for text in tuesday] == [without_news(text) for text in monday]
+    assert (notebook.parent / "shared_state.md").read_bytes() == before
+    assert open_run(notebook.parent / "shared_state.md").outcome == "passed"
