@@ -82,12 +82,18 @@ def ask(
     request: Request,
     read: Callable[[Reply], T],
     repaired: Callable[[Reply], T] | None = None,
+    *,
+    reply: Reply | None = None,
 ) -> Asked[T]:
-    """Ask, and where ``read`` finds the reply unusable ask once more with the reason; ``repaired`` reads that second reply."""
+    """Ask, and where ``read`` finds the reply unusable ask once more with the reason; ``repaired`` reads that second reply.
+
+    ``reply`` is one to ``request`` that came already, the last of several turns: it is not asked for, nor among the calls.
+    """
     calls: list[Call] = []
     reasons: list[str] = []
-    reply = equipment.model.reply(request, listen=equipment.listen, stop=equipment.stop)
-    calls.append(call_of(request, reply))
+    if reply is None:
+        reply = equipment.model.reply(request, listen=equipment.listen, stop=equipment.stop)
+        calls.append(call_of(request, reply))
     try:
         return Asked(value=_read(reply, read), reasons=(), calls=tuple(calls), text=reply.text)
     except Unusable as error:

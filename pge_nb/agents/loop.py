@@ -56,13 +56,15 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turns:
-    """What came of a loop: all that the model said, the calls made, and how it ended.
+    """What came of a loop: all that the model said, the calls made, its last turn, and how it ended.
 
     ``ended``: by the tool that ends it, by a turn without a call, by the limit on turns, or by that on the context.
     """
 
     said: str
     calls: tuple[Call, ...]
+    request: Request
+    reply: Reply
     ended: Ended
 
 
@@ -83,7 +85,8 @@ def turns(
     calls: list[Call] = []
 
     def ended(how: Ended) -> Turns:
-        return Turns(said="\n\n".join(filter(None, said)), calls=tuple(calls), ended=how)
+        text = "\n\n".join(filter(None, said))
+        return Turns(said=text, calls=tuple(calls), request=request, reply=reply, ended=how)
 
     for turn in range(most_turns):
         reply = equipment.model.reply(request, listen=equipment.listen, stop=equipment.stop)
