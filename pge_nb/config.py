@@ -8,9 +8,11 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from types import MappingProxyType
+from typing import get_args
 
 from .errors import BadInput
+from .inputs import Given
 from .models.choose import RECORDING, default_model, is_practice
 from .models.limits import Limits
 from .models.replay import Replay
@@ -18,10 +20,10 @@ from .payloads import Json, compact, encode
 from .prompts import hashes
 from .records import Role
 from .reviews import Review
+from .settable import OnExhausted, Settable
 from .state import FILE_NAME
 from .verdict import JUDGE
 
-OnExhausted = Literal["keep", "ask", "advance"]
 IDENTITY = (
     "models",
     "effort",
@@ -39,7 +41,7 @@ LIMITS = ("max_retries_per_step", "max_contract_rounds", "max_calls", "max_token
 
 
 @dataclass(frozen=True, kw_only=True)
-class HarnessConfig:
+class HarnessConfig(Settable):
     """What a run may do and how. Every default works.
 
     ``model`` is used by every role that ``models`` does not name; None: chosen by the environment (a key or a base URL ->
@@ -51,40 +53,16 @@ class HarnessConfig:
     the whole run, over all resumes. ``review_seconds`` limits each command of a review; ``review_methods`` adds the user's own.
     ``allow_unsafe``: where no sandbox holds, run generated code all the same, as this user and with this user's files; only a
     person says so in Python, and no file beside a notebook can.
+    ``inputs`` are those that `pge_nb.inputs.given` makes; no setting, but part of the task.
     ``unchosen`` names the settings that nobody chose for this task, but the machine or the default: they yield to those of a
-    run that was begun. A field with words to its type is a setting that a notebook may have from elsewhere (`pge_nb.settings`).
+    run that was begun.
     """
 
-    model: Annotated[str | None, "the model of every role that has none of its own"] = None
-    models: Annotated[Mapping[Role, str], "models by role: planner, generator, evaluator"] = field(default_factory=dict)
-    effort: Annotated[
-        Mapping[Role, str] | str | None, "how hard the model thinks, where it can be told; or by role"
-    ] = None
-    max_steps: Annotated[int, "at most so many steps in a plan"] = 8
-    max_retries_per_step: Annotated[int, "so many attempts after a step's first"] = 2
-    max_contract_rounds: Annotated[int, "so many rounds in which a contract may be negotiated"] = 3
     working_directory: Path | str = "work"
     shared_state_path: Path | str = FILE_NAME
-    default_thresholds: Annotated[Mapping[str, float], "criteria and their thresholds for a plan that names none"] = (
-        field(default_factory=dict)
-    )
-    on_exhausted: Annotated[
-        tuple[OnExhausted, ...], "what to do when the retries are used up: the first that applies"
-    ] = (
-        "keep",
-        "ask",
-    )
-    degrade_floor: Annotated[float, "the least that the weakest score of a kept attempt must reach"] = 5.0
-    noise: Annotated[float, "a change of score within it is no trend"] = 0.5
-    max_tokens: Annotated[int, "at most so many tokens in the output of one call"] = 8_192
-    max_calls: Annotated[int | None, "at most so many calls, over the whole run"] = None
-    max_tokens_total: Annotated[int | None, "at most so many tokens, over the whole run"] = None
-    max_dollars: Annotated[
-        float | None, "at most so many dollars, over the whole run; none: 5 for models with a price"
-    ] = None
-    review_seconds: Annotated[float, "at most so many seconds for each command of a review"] = 30.0
     review_methods: Mapping[str, Review] = field(default_factory=dict)
     allow_unsafe: bool = False
+    inputs: Given = field(default_factory=Given)
     unchosen: Collection[str] = ()
 
     def __post_init__(self) -> None:
@@ -140,7 +118,16 @@ class HarnessConfig:
             "review_methods": sorted(self.review_methods),
             "prompts": dict(hashes()),
         }
-        taken = {"model", "models", "effort", "shared_state_path", "working_directory", "review_methods", "unchosen"}
+        taken = {
+            "model",
+            "models",
+            "effort",
+            "shared_state_path",
+            "working_directory",
+            "review_methods",
+            "unchosen",
+            "inputs",
+        }
         for item in fields(self):
             if item.name not in taken:
                 settings[item.name] = encode(getattr(self, item.name))
@@ -171,9 +158,9 @@ class HarnessConfig:
         return {name: value for name, value in recorded.items() if name != "working_directory"} | {"recording": model}
 
 
-def identity(prompt: str, settings: Mapping[str, Json]) -> str:
-    """The run id: the first 16 hex of the sha256 of the prompt and the settings that change the outcome."""
-    made_of = {"prompt": prompt, **{name: settings.get(name) for name in IDENTITY}}
+def identity(prompt: str, settings: Mapping[str, Json], inputs: Mapping[str, Json] = MappingProxyType({})) -> str:
+    """The run id: the first 16 hex of the sha256 of prompt, inputs and the settings that change the outcome."""
+    made_of = {"prompt": prompt, **{name: settings.get(name) for name in IDENTITY}, **inputs}
     return hashlib.sha256(compact(made_of).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

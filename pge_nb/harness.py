@@ -236,8 +236,8 @@ class PGEHarness:
         return tuple(records)
 
     def _make_again(self, equipment: Equipment, run: Run) -> None:
-        """Put back what stands for a step and is gone from the working directory; what is there is left as it is."""
-        standing = layered(*(run.outputs(step.number) for step in run.steps))
+        """Put inputs, and what stands for a step, where they are not in the working directory; what is there is left as it is."""
+        standing = layered(*(run.outputs(step.number) for step in run.steps), run.task.input_files)
         if standing:
             work = self._work(run)
             place([file for file in standing if not (work / file.path).exists()], work, equipment.objects, ())

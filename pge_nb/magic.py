@@ -91,6 +91,7 @@ class PgeMagics(Magics):
                 configured=InKernel(self.settings),
                 profile=self.settings.profile,
                 progress=lambda: progress_for(self.shell),
+                variables=self.shell.user_ns,
             )
         return self._here
 

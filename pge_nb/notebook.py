@@ -131,7 +131,7 @@ def make_room(place: Place, prompt: str, config: HarnessConfig) -> Room:
 def _met(run: Run, prompt: str, config: HarnessConfig) -> HarnessConfig | None:
     """The configuration that means this run; None where it is another task's."""
     config = _yielding(run, config)
-    return config if identity(prompt, config.settings()) == run.task.run else None
+    return config if identity(prompt, config.settings(), config.inputs.identity) == run.task.run else None
 
 
 def _yielding(run: Run, config: HarnessConfig) -> HarnessConfig:

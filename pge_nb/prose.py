@@ -21,6 +21,7 @@ from .records import (
     Evidence,
     FileRef,
     Finding,
+    Input,
     Interruption,
     Note,
     Payload,
@@ -35,6 +36,8 @@ from .records import (
 )
 
 Lines = list[str]
+COLUMNS_SHOWN = 50
+"""Columns of an input that the part for people lists; the payload has them all."""
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -208,7 +211,20 @@ def _task(task: Task) -> Lines:
         lines += [f"Isolation: {_sentence(task.isolation)}", ""]
     if task.files:
         lines += ["**Files at the start**", "", *_files(task.files)]
+    for one in task.inputs:
+        lines += _input(one)
     return lines + _mapping(("Setting", "Value"), task.settings)
+
+
+def _input(one: Input) -> Lines:
+    many = "" if one.rows is None else f", {counted(one.rows, 'row' if one.kind == 'DataFrame' else 'item')}"
+    lines = [f"**Input {inline(one.name, 80)}** ({inline(one.kind, 40)}{many})", "", *_files(one.files)]
+    rows = [(inline(column.name, 80), inline(column.dtype, 80), f"{column.nulls:,}") for column in one.columns]
+    if rows:
+        lines += [*table(("Column", "Type", "Nulls:"), rows[:COLUMNS_SHOWN]), ""]
+    if len(rows) > COLUMNS_SHOWN:
+        lines += [f"And {counted(len(rows) - COLUMNS_SHOWN, 'more column', 'more columns')}.", ""]
+    return lines + _text("What agents may see of it", one.shown)
 
 
 def _plan(plan: Plan) -> Lines:

@@ -116,8 +116,40 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a DataFrame, or a key of the dicts in a value: its type, and how often it holds nothing."""
+
+    name: str
+    dtype: str
+    nulls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """A variable of the person's notebook as read-only files. ``files`` begins with the one that holds it.
+
+    ``content`` is a hash of the data, whatever form their file has; ``read`` the line of Python that gives them back;
+    ``rows`` counts rows or items (None: it has none). ``index`` names the columns that are its index. ``shown`` are the rows
+    that agents may see.
+    """
+
+    name: str
+    kind: str
+    files: tuple[FileRef, ...]
+    content: str
+    read: str
+    rows: int | None = None
+    columns: tuple[Column, ...] = ()
+    index: tuple[str, ...] = ()
+    shown: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """The person's prompt and the settings frozen for the run. ``run`` is the first 16 hex of the task's identity."""
+    """The person's prompt and the settings frozen for the run. ``run`` is the first 16 hex of the task's identity.
+
+    ``rows``: so many of each input are shown to agents.
+    """
 
     prompt: str
     run: str
@@ -125,6 +157,13 @@ class Task:
     files: tuple[FileRef, ...] = ()
     practice: str | None = None
     isolation: str = ""
+    inputs: tuple[Input, ...] = ()
+    rows: int = 0
+
+    @property
+    def input_files(self) -> tuple[FileRef, ...]:
+        """The files of all inputs."""
+        return tuple(file for one in self.inputs for file in one.files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

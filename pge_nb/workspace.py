@@ -32,6 +32,8 @@ SKIPPED = frozenset(
 )
 TEMPORARY = ".pge-"
 """How the name of a file begins that is being written."""
+INPUTS = "inputs"
+"""The directory of a tree in which the person's data stand."""
 DEVICE_NAMES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))})
 
 
@@ -102,7 +104,14 @@ def write_whole(path: Path, content: bytes, mode: int = 0o644) -> None:
 
 
 def refused(path: str) -> str | None:
-    """Why a relative path from a model cannot be used; None where it can."""
+    """Why a model cannot write at a relative path; None where it can."""
+    if path.partition("/")[0].casefold() == INPUTS:
+        return f"{INPUTS}/ is for the person's data, which are only read"
+    return misplaced(path)
+
+
+def misplaced(path: str) -> str | None:
+    """Why a relative path from a model names no file of a tree; None where it does."""
     parts = path.split("/")
     if not path or path != path.strip() or path.endswith("/"):
         return "it names no file"

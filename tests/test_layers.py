@@ -29,12 +29,12 @@ LAYERS = """
     config
     reviews skills
     results estimates
-    contracts decisions moving
+    contracts decisions moving inputs
     state workspace models prompts
     sections
     prose latex
     sandbox verdict bank phases redaction framing disk markdown columns
-    run
+    run settable
     records
     payloads interrupts nearness
     calibration

@@ -33,6 +33,7 @@ from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
 from ..workspace import EvidenceBook, laid, layered
 from .equipment import Agent, ask, effort_of, isolation_of, model_of
 from .generator import asked_for, base_tree, listed
+from .inputs_told import inputs_told
 from .judging import Docket, difference, faulty, laid_before, merged, read_claims, sent_back, shared_out
 from .replies import Unusable, json_alone
 from .terms import Terms, answer_shape, method_lines, read_terms, shown
@@ -64,6 +65,7 @@ class Evaluator(Agent):
             *(f"- {sentence}" for sentence in step.success),
             f"Proposed deliverables: {', '.join(proposal.deliverables)}",
             f"Proposed checks:\n{shown(proposal.checks)}",
+            inputs_told(run),
             asked_for(run, step.number),
             answer_shape(proposal.deliverables, proposal.checks),
         ]
@@ -185,7 +187,7 @@ class Evaluator(Agent):
             model=model_of(settings, "evaluator"),
             effort=effort_of(settings, "evaluator"),
             system=fill("evaluator"),
-            messages=({"role": "user", "content": "\n\n".join(filter(None, (said, laid)))},),
+            messages=({"role": "user", "content": "\n\n".join(filter(None, (said, inputs_told(run), laid)))},),
             max_tokens=int(number(settings, "max_tokens")),
             about=self._about(run, phase, looked.docket),
             nonce=secrets.token_hex(8),

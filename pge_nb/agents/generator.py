@@ -28,6 +28,7 @@ from ..records import (
 from ..run import Run
 from ..workspace import MAX_FILE_BYTES, clash, layered, refused
 from .equipment import Agent, Asked, Equipment, ask, effort_of, model_of
+from .inputs_told import inputs_told
 from .replies import Files, Unusable, files_in, json_somewhere
 from .terms import Terms, changeable, method_lines, proposal_shape, read_terms, shown
 
@@ -82,7 +83,7 @@ class Generator(Agent):
     def brief(self, run: Run, phase: Phase) -> str:
         """All that the generator is told beside its system prompt; from the file and the artifacts alone."""
         step = run.step(_number(phase.step))
-        parts = [_heading(run, step), self._dependencies(run, step)]
+        parts = [_heading(run, step), inputs_told(run), self._dependencies(run, step)]
         if phase.name == "propose":
             parts += [_objections(run, step.number), asked_for(run, step.number), self._proposal_shape(run, step)]
         else:
@@ -281,9 +282,9 @@ def approach(run: Run, step: int, attempt: int) -> Way:
 
 
 def base_tree(run: Run, step: int) -> tuple[FileRef, ...]:
-    """What an attempt starts from: the working directory as the task found it, and the accepted outputs of the steps before."""
+    """What an attempt starts from: the working directory as the task found it, the outputs of the steps before, the inputs."""
     before = [run.outputs(earlier.number) for earlier in run.steps if earlier.number < step]
-    return layered(run.task.files, *before)
+    return layered(run.task.files, *before, run.task.input_files)
 
 
 def ask_terms(equipment: Equipment, request: Request) -> Asked[Terms]:

@@ -10,12 +10,13 @@ from pathlib import Path
 from .. import bank, moving
 from ..config import HarnessConfig, identity, limits_in, uses_practice
 from ..errors import BadInput, ModelFailed, StateBusy
+from ..inputs import RECORDED, Given
 from ..models import Listen, Model, Stop
 from ..models.choose import ByName
 from ..models.limits import Prices
 from ..models.recording import Recording
 from ..models.replay import Replay
-from ..payloads import Json
+from ..payloads import Json, encode
 from ..records import Record, Task
 from ..redaction import Redactor
 from ..reviews import shipped
@@ -46,19 +47,25 @@ def begin(state: StateFile, prompt: str, config: HarnessConfig) -> Run:
         raise StateBusy(f"A run is being moved from or to {state.root}.", "Run this again in a moment.")
     run = state.read()
     settings = config.settings()
-    name = identity(prompt, settings)
+    given = config.inputs
+    name = identity(prompt, settings, given.identity)
     if run.of("task"):
         if run.task.run != name:
-            raise _another(run, prompt, settings)
+            raise _another(run, prompt, settings, given)
         return run
     practice = check(prompt, settings, config)
+    objects = Objects(state.root)
+    files = given.beside(snapshot(config.work, objects))
+    given.keep(objects)
     task = Task(
         prompt=prompt,
         run=name,
         settings=settings,
-        files=snapshot(config.work, Objects(state.root)),
+        files=files,
         practice=practice,
         isolation=isolation_of(settings),
+        inputs=given.inputs,
+        rows=given.rows,
     )
     state.append(Record(payload=task, by="person"))
     return state.read()
@@ -90,9 +97,11 @@ def _practice(prompt: str, settings: Mapping[str, Json]) -> str | None:
     return None
 
 
-def _another(run: Run, prompt: str, settings: Mapping[str, Json]) -> BadInput:
+def _another(run: Run, prompt: str, settings: Mapping[str, Json], given: Given) -> BadInput:
     if run.task.prompt != prompt:
         fact = f"This place already holds another task: {run.task.prompt[:80]!r}."
+    elif Given(inputs=run.task.inputs, rows=run.task.rows).identity != given.identity:
+        fact = "This task was begun with other inputs, or other rows of them to be shown."
     else:
         was = run.task.settings
         changed = [name for name, value in settings.items() if was.get(name) != value and name != "prompts"]
@@ -125,7 +134,7 @@ def equip(
             root / CALLS,
             model,
             limits=limits_in(settings),
-            header={"run": run.task.run, "prompt": run.task.prompt, "settings": dict(run.task.settings)},
+            header=_header(run),
         ),
         objects=Objects(root),
         reviews={
@@ -136,6 +145,13 @@ def equip(
         stop=stop,
         allow_unsafe=unsafe,
     )
+
+
+def _header(run: Run) -> dict[str, Json]:
+    """What the first line of the call log tells of the run, so that a replay can begin the same one."""
+    task = run.task
+    header: dict[str, Json] = {"run": task.run, "prompt": task.prompt, "settings": dict(task.settings)}
+    return header | ({RECORDED: encode(task.inputs)} if task.inputs else {})
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from ..records import Criterion, Plan, Record, Step, Weight
 from ..run import Run
 from ..workspace import refused
 from .equipment import Agent, ask, effort_of, model_of
+from .inputs_told import inputs_told
 from .replies import Unusable, json_somewhere
 
 MAX_CRITERIA = 8
@@ -29,8 +30,8 @@ class Planner(Agent):
     def brief(self, run: Run) -> str:
         """All that the planner is told beside its system prompt: the person's prompt and the files that are there."""
         there = "\n".join(f"- {file.path} ({file.size} bytes)" for file in run.task.files[:100])
-        files = f"\n\nFiles in the working directory:\n{there}" if there else ""
-        return f"The prompt:\n{run.task.prompt}{files}"
+        files = f"Files in the working directory:\n{there}" if there else ""
+        return "\n\n".join(filter(None, (f"The prompt:\n{run.task.prompt}", files, inputs_told(run))))
 
     def request(self, run: Run, phase: Phase) -> Request:
         """The call that this phase begins with."""

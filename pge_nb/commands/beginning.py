@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from .. import bank
 from ..config import LIMITS, HarnessConfig
 from ..errors import BadInput
 from ..harness import PGEHarness
+from ..inputs import given, recorded_inputs
 from ..models.choose import is_practice
 from ..models.limits import DEFAULT_DOLLARS
 from ..models.practice import PracticeSettings
@@ -45,6 +46,8 @@ class TaskFlags(LimitFlags):
     model: Annotated[str, "the model of every role"] = ""
     effort: Annotated[str, "how hard the model thinks, where it can be told"] = ""
     state: Annotated[str, "the state file's path, in place of a name"] = ""
+    in_: Annotated[str, "variables that the task is given as read-only files: a,b"] = ""
+    rows: Annotated[int | None, "so many rows of them are shown to agents; none without it"] = None
     steps: Annotated[int | None, "at most so many steps"] = None
     skill: Annotated[float | None, "practice: 0 to 1, how good the generator is"] = None
     leniency: Annotated[float | None, "practice: points that the evaluator adds"] = None
@@ -70,7 +73,7 @@ def begun(here: Here, name: str, body: str, flags: TaskFlags) -> tuple[PGEHarnes
     """
     prompt = _prompt(body, flags.practice)
     there = here.elsewhere(name, flags.state)
-    config = _config(there, flags)
+    config = _with_inputs(_config(there, flags), here.variables, flags)
     with there.made():
         room = make_room(there.place, prompt, config)
         harness = PGEHarness(room.config)
@@ -117,6 +120,15 @@ def _config(there: Here, flags: TaskFlags) -> HarnessConfig:
     if simulated := flags.simulated():
         given["model"] = _with_settings(model, simulated)
     return there.settings(given).config(there.path)
+
+
+def _with_inputs(config: HarnessConfig, variables: Mapping[str, object], flags: TaskFlags) -> HarnessConfig:
+    if not flags.in_:
+        if flags.rows is not None:
+            raise BadInput("--rows shows rows of inputs, and there are none.", "Name variables too: --in sales")
+        return config
+    recorded = recorded_inputs(config.model or "")
+    return replace(config, inputs=given(flags.in_.split(","), variables, rows=flags.rows or 0, recorded=recorded))
 
 
 def _prompt(body: str, practice: str) -> str:

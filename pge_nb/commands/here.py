@@ -27,7 +27,7 @@ NOT_NAMES = frozenset({"work", "earlier", "exports"}) | DEVICE_NAMES
 
 @dataclass(slots=True, kw_only=True)
 class Here:
-    """What one kernel knows between two commands; the state file knows the rest.
+    """What one kernel knows between two commands; the state file knows the rest. ``variables`` are the notebook's own.
 
     ``name`` is the task that commands are about ("": the unnamed one, beside the notebook), ``state`` a state file that was
     given by its path instead. ``configured`` are the settings that were chosen in this kernel, ``profile`` those of the
@@ -41,6 +41,7 @@ class Here:
     configured: MutableMapping[str, object] = field(default_factory=dict)
     profile: Mapping[str, object] = field(default_factory=dict)
     progress: Callable[[], Progress] = field(default=Quiet)
+    variables: Mapping[str, object] = field(default_factory=dict)
     shown: set[str] = field(default_factory=set)
 
     @property

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from ..prose import counted
 from ..records import Check
 from ..sandbox import run
-from ..workspace import Tree, refused
+from ..workspace import Tree, misplaced
 from . import Outcome, args_of, misfit
 
 CHILD = Path(__file__).with_name("file_child.py")
@@ -52,7 +52,7 @@ class File:
         if fault := misfit(FileArgs, check):
             return fault
         args = args_of(FileArgs, check)
-        if why := refused(args.plain):
+        if why := misplaced(args.plain):
             return f"the path {args.path!r:.80}: {why}"
         return _bad_pattern(args.matches)
 
