@@ -229,8 +229,11 @@ def slow_parent() -> str:
 
 
 def pin_parent() -> str:
-    os.sched_setaffinity(ON["parent"], os.sched_getaffinity(0))
-    return "chose the parent's processors"
+    before = os.sched_getaffinity(ON["parent"])
+    os.sched_setaffinity(ON["parent"], {min(before)})
+    held = os.sched_getaffinity(ON["parent"]) == before
+    os.sched_setaffinity(ON["parent"], before)
+    return _unless(held, "chose the parent's processors")
 
 
 def new_session() -> str:

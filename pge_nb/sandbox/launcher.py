@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FAILED = 125
 SIGNAL_WITH_PARENT, KEEP_CAPABILITIES, SECCOMP, ADOPT_ORPHANS, NO_NEW_PRIVILEGES, AMBIENT = 1, 8, 22, 36, 38, 47
+SECURE_BITS, NO_SET_USER_FIXUP = 28, 4
 INTERRUPT, KILL, TERMINATE, STOP = 2, 9, 15, 19
 SET_CAPABILITIES = {"x86_64": 126, "aarch64": 91}
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
@@ -206,6 +207,11 @@ def become(prctl: Call, orders: Orders) -> None:
     for directory in directories:
         give(directory, user)
     prctl(KEEP_CAPABILITIES, 1, 0, 0, 0)
+    try:  # noqa: SIM105
+        # Else access(2) would not know of the one that is kept, and shutil.which would find nothing.
+        prctl(SECURE_BITS, NO_SET_USER_FIXUP, 0, 0, 0)
+    except OSError:
+        pass
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
@@ -224,13 +230,13 @@ def give(directory: str, user: int) -> None:
 
 def keep_one(call: Call, prctl: Call, capabilities: tuple[int, ...]) -> None:
     """Of root's powers keep only that of passing through others' directories, as the first of these; Landlock bounds it."""
-    for capability in (*capabilities, None):
-        bits = 0 if capability is None else 1 << capability
+    number, head = SET_CAPABILITIES[os.uname().machine], struct.pack("=Ii", 0x20080522, 0)
+    for capability in capabilities:
+        bit = 1 << capability
         try:
-            head = struct.pack("=Ii", 0x20080522, 0)
-            call(SET_CAPABILITIES[os.uname().machine], head, struct.pack("=6I", bits, bits, bits, 0, 0, 0))
-            if capability is not None:
-                prctl(AMBIENT, 2, capability, 0, 0)
+            call(number, head, struct.pack("=6I", bit, bit, bit, 0, 0, 0))
+            prctl(AMBIENT, 2, capability, 0, 0)
         except OSError:
             continue  # A container may have taken this one away.
         return
+    call(number, head, bytes(24))
