@@ -16,14 +16,17 @@ import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from .config import HarnessConfig
 from .errors import BadInput
 from .models.choose import CREDENTIALS, DEFAULT_CLAUDE, default_model
 from .nearness import nearest
 from .payloads import Json, Misfit, compact, decode, encode
 from .records import Role
+from .settable import Settable
+
+if TYPE_CHECKING:
+    from .config import HarnessConfig
 
 Source = Literal["flag", "%config", "pyproject.toml", "profile", "environment", "default"]
 OF_THE_NOTEBOOK: tuple[Source, ...] = ("flag", "%config", "pyproject.toml")
@@ -36,7 +39,7 @@ MAX_FILE_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One setting: a field of `HarnessConfig` whose type has words to it."""
+    """One setting, from a field of `Settable`."""
 
     name: str
     kind: Any
@@ -57,13 +60,12 @@ class Setting:
 @functools.cache
 def known() -> Mapping[str, Setting]:
     """Every setting by its name, in the order of the fields."""
-    hints = typing.get_type_hints(HarnessConfig, include_extras=True)
+    hints = typing.get_type_hints(Settable, include_extras=True)
     found = {}
-    for item in fields(HarnessConfig):
-        if typing.get_origin(hints[item.name]) is Annotated:
-            kind, says = typing.get_args(hints[item.name])
-            default = item.default if item.default_factory is MISSING else item.default_factory()
-            found[item.name] = Setting(name=item.name, kind=kind, default=default, says=says)
+    for item in fields(Settable):
+        kind, says = typing.get_args(hints[item.name])
+        default = item.default if item.default_factory is MISSING else item.default_factory()
+        found[item.name] = Setting(name=item.name, kind=kind, default=default, says=says)
     return found
 
 
@@ -125,6 +127,8 @@ class Settings:
 
     def config(self, state: Path) -> HarnessConfig:
         """The configuration of a run whose state file is ``state``; raises the first fault."""
+        from .config import HarnessConfig
+
         values = {name: self.value(name) for name in self.given}
         if self.given["model"].source in ("environment", "default"):
             values["model"] = None  # left to the environment, which may have another model when the run goes on
@@ -173,6 +177,8 @@ def _first(setting: Setting, said: Sequence[Mapping[str, Given]], faults: list[B
     given = next((one[setting.name] for one in said if setting.name in one), Given(value=setting.default))
     if given.source == "default":
         return given
+    from .config import HarnessConfig
+
     try:
         value = decode(setting.kind, _as_json(given.value), setting.name)
         HarnessConfig(**{setting.name: value})  # says what is wrong with it

@@ -1,0 +1,46 @@
+"""The settings of a run that a person may give it from a notebook, each with its type, its words and its default.
+
+They stand by themselves, since ``%load_ext`` needs them for ``%config`` and must not wait for what a run needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from .records import Role
+
+OnExhausted = Literal["keep", "ask", "advance"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settable:
+    """What is said of them at length, and what they must be, stands with `HarnessConfig`."""
+
+    model: Annotated[str | None, "the model of every role that has none of its own"] = None
+    models: Annotated[Mapping[Role, str], "models by role: planner, generator, evaluator"] = field(default_factory=dict)
+    effort: Annotated[
+        Mapping[Role, str] | str | None, "how hard the model thinks, where it can be told; or by role"
+    ] = None
+    max_steps: Annotated[int, "at most so many steps in a plan"] = 8
+    max_retries_per_step: Annotated[int, "so many attempts after a step's first"] = 2
+    max_contract_rounds: Annotated[int, "so many rounds in which a contract may be negotiated"] = 3
+    default_thresholds: Annotated[Mapping[str, float], "criteria and their thresholds for a plan that names none"] = (
+        field(default_factory=dict)
+    )
+    on_exhausted: Annotated[
+        tuple[OnExhausted, ...], "what to do when the retries are used up: the first that applies"
+    ] = (
+        "keep",
+        "ask",
+    )
+    degrade_floor: Annotated[float, "the least that the weakest score of a kept attempt must reach"] = 5.0
+    noise: Annotated[float, "a change of score within it is no trend"] = 0.5
+    max_tokens: Annotated[int, "at most so many tokens in the output of one call"] = 8_192
+    max_calls: Annotated[int | None, "at most so many calls, over the whole run"] = None
+    max_tokens_total: Annotated[int | None, "at most so many tokens, over the whole run"] = None
+    max_dollars: Annotated[
+        float | None, "at most so many dollars, over the whole run; none: 5 for models with a price"
+    ] = None
+    review_seconds: Annotated[float, "at most so many seconds for each command of a review"] = 30.0
