@@ -138,6 +138,11 @@ class View:
     def __str__(self) -> str:
         return self.plain()
 
+    def __repr__(self) -> str:
+        """One line, for a view in a list or a table; all of it is what `print` and a cell show."""
+        mark = f" [{self.mark}]" if self.mark else ""
+        return visible(f"<View: {_cut(_one_line(self.title), SHORT // 2)}{mark}>")
+
     @property
     def has_tables(self) -> bool:
         """Whether there is a table in it, a folded one too."""
