@@ -10,6 +10,7 @@ from typing import Any
 
 import nbformat
 import pytest
+import sales_task
 import scripted
 from messages_stub import MessagesStub
 from nbclient import NotebookClient
@@ -96,3 +97,24 @@ def test_a_colleague_next_tuesday_presses_run_all_and_sees_the_same_for_nothing(
     assert [without_news(text) for text in tuesday] == [without_news(text) for text in monday]
     assert (notebook.parent / "shared_state.md").read_bytes() == before
     assert open_run(notebook.parent / "shared_state.md").outcome == "passed"
+
+
+def test_somebody_with_a_table_gets_a_module_its_tests_and_a_report_from_one_cell(tmp_path: Path) -> None:
+    notebook = Path(shutil.copy(DAYS / "3_frames.ipynb", tmp_path))
+    with MessagesStub(sales_task.script) as stub:
+        told = carried_out(notebook, live(stub))
+        sent = "".join(str(request["messages"]) for request in stub.requests)
+    compared(notebook, told)
+    assert "10,50" in sent, "two rows were asked for"
+    assert "3,25" not in sent, "the fourth row was not"
+    report = tmp_path / "sales_report" / "work" / "report.ipynb"
+    read = nbformat.read(report, as_version=4)
+    NotebookClient(read, timeout=120, resources={"metadata": {"path": str(report.parent)}}).execute()
+    assert "10.25" in read.cells[-1].outputs[0].data["text/plain"]
+    exported = list(tmp_path.rglob("exports/*.ipynb"))
+    assert len(exported) == 1
+    nbformat.validate(nbformat.read(exported[0], as_version=4))
+    with MessagesStub(sales_task.script) as silent:
+        again = carried_out(notebook, {**live(silent)})
+        assert not silent.requests, "Run All again pays nothing"
+    assert [without_news(text) for text in again[3:9]] == [without_news(text) for text in told[3:9]]
