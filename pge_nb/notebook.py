@@ -15,6 +15,7 @@ from . import moving
 from .agents.opening import check
 from .config import IDENTITY, HarnessConfig, identity, uses_practice
 from .errors import BadInput, PgeError
+from .inputs import Given
 from .payloads import decode
 from .run import Run
 from .settings import known, told
@@ -168,6 +169,8 @@ def difference(run: Run, prompt: str, config: HarnessConfig) -> tuple[str, ...]:
     """What makes the task another than that of the run, in a few words each."""
     was, now = run.task.settings, _yielding(run, config).settings()
     changed = ["another prompt"] if run.task.prompt != prompt else []
+    if Given(inputs=run.task.inputs, rows=run.task.rows).identity != config.inputs.identity:
+        changed.append("other data")
     for name in IDENTITY:
         if was.get(name) != now.get(name):
             new, old = told(now.get(name)), told(was.get(name))

@@ -110,8 +110,13 @@ def refusal(shell: Shell, cell: str) -> BadInput:
 
 def test_a_run_reads_the_data_in_its_checks_and_agents_are_told_no_row(shell: Shell, stub: MessagesStub) -> None:
     shell.cell(DATA)
-    view = shell.cell(RUN).view
-    assert view.mark == "passed", view.plain()
+    ran = shell.cell(RUN)
+    assert ran.view.mark == "passed", ran.text
+    assert (
+        "Agents see names, types and counts of limits (dict, 2 items) and sales (3 rows, 2 columns); no rows"
+        in ran.text
+    )
+    assert "counts of limits" in shell.cell("%pge estimate").view.plain()
     task = open_run(STATE).task
     assert [(one.name, one.kind, one.rows) for one in task.inputs] == [("limits", "dict", 2), ("sales", "DataFrame", 3)]
     assert [(c.name, c.nulls) for c in task.inputs[1].columns] == [("city", 1), ("price", 0)]
@@ -153,7 +158,7 @@ def test_the_same_data_after_a_restart_are_the_same_task_and_other_data_another(
     assert (view.mark, len(stub.requests)) == ("passed", asked)
     assert "nobody was asked" in view.plain()
     again.cell("sales.loc[0, 'price'] = 0.2")
-    assert "Another task stood here" in again.cell(RUN).view.plain()
+    assert "Another task stood here (other data)" in again.cell(RUN).view.plain()
     assert len(stub.requests) > asked
     assert (open_run(Path("earlier", "1") / STATE).task.run, open_run(STATE).task.run == run) == (run, False)
     asked = len(stub.requests)
@@ -604,7 +609,8 @@ def test_an_index_is_told() -> None:
 def test_what_agents_will_see_is_said_in_a_sentence() -> None:
     data = given(["df", "n", "t"], {"df": pd.DataFrame({"a": range(1_200)}), "n": 1, "t": [1]})
     assert said_of(data.inputs, 0) == (
-        "Agents see names, types and counts of df (1,200 rows, 1 column), n (int) and t (list, 1 item); no rows."
+        "Agents see names, types and counts of df (1,200 rows, 1 column), n (int) and t (list, 1 item); "
+        "no rows, but what checks print of them."
     )
     assert said_of(data.inputs[:1], 5).endswith("of df (1,200 rows, 1 column); and the first 5 rows.")
 

@@ -8,6 +8,7 @@ from ..display import Block, Table, View, Words
 from ..errors import BadInput
 from ..estimates import Estimate, costs_money
 from ..estimates import estimate as estimated
+from ..inputs import said_of
 from ..models.limits import Prices
 from ..payloads import Json
 from ..phases import due
@@ -40,6 +41,8 @@ def _told(here: Here, run: Run | None) -> View:
     else:
         told = estimated(settings, run or Run(), Prices.load())
         blocks = [Words(str(told)), _table(told)]
+    if run and (seen := said_of(run.task.inputs, run.task.rows)):
+        blocks.append(Words(seen))
     return View(
         title="Estimate of what is ahead",
         blocks=tuple(blocks),
@@ -49,9 +52,12 @@ def _told(here: Here, run: Run | None) -> View:
 
 
 def ahead(run: Run) -> str:
-    """The one line before a run that may cost money; empty where it cannot, or has nothing left to do."""
+    """What is told before a run that may cost money; empty where it cannot, or has nothing left to do."""
     settings: dict[str, Json] = dict(run.settings)
-    return str(estimated(settings, run, Prices.load())) if due(run) and costs_money(settings) else ""
+    if not due(run) or not costs_money(settings):
+        return ""
+    cost = str(estimated(settings, run, Prices.load()))
+    return " ".join(filter(None, (cost, said_of(run.task.inputs, run.task.rows))))
 
 
 def _table(told: Estimate) -> Table:
