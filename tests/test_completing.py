@@ -17,7 +17,7 @@ from notebook_shell import Shell
 
 from pge_nb import completing
 from pge_nb.commands import COMMANDS, Here
-from pge_nb.completing import LARGEST, LINE, MATCHER, Around, _variables, typed
+from pge_nb.completing import LARGEST, LINE, MATCHER, Around, typed
 from pge_nb.models.choose import DEFAULT_CLAUDE
 
 HEAVY = ("anthropic", "pandas", "matplotlib", "ipywidgets", "nbformat", "scipy", "sklearn")
@@ -58,6 +58,11 @@ def test_subcommands_are_offered_after_line_and_cell_magic(shell: Shell) -> None
     assert set(COMMANDS) <= set(offered(shell, "%pge "))
     assert offered(shell, "%pge sho") == ["show"]
     assert offered(shell, "%%pge ru")[0] == "run"
+
+
+def test_the_older_way_to_ask_gives_the_same(shell: Shell) -> None:
+    with pytest.warns(PendingDeprecationWarning):
+        assert shell.shell.complete("sho", "%pge sho", 8) == ("sho", ["show"])
 
 
 def test_a_view_that_is_assigned_is_completed_as_well(shell: Shell) -> None:
@@ -171,9 +176,9 @@ def test_nothing_is_offered_where_no_run_is_named(runs: Shell) -> None:
 
 def test_variables_that_a_task_can_take_are_offered_one_after_another(shell: Shell) -> None:
     shell.cell("import pandas; frame = pandas.DataFrame(); number = 1; words = ['a']; _own = 1; made = object()")
-    around = Around(here=Here(directory=Path.cwd()), variables=shell.names, hidden=shell.shell.user_ns_hidden)
-    assert list(_variables("", around)) == ["frame", "number", "words"]
-    assert list(_variables("frame,nu", around)) == ["frame,number", "frame,words"]
+    assert offered(shell, "%pge run --in ") == ["frame", "number", "words"]
+    assert offered(shell, "%pge run --in frame,nu") == ["frame,number"]
+    assert offered(shell, "%pge run --in=frame,") == ["--in=frame,number", "--in=frame,words"]
 
 
 # It never raises, never waits, and imports nothing heavy

@@ -255,6 +255,7 @@ def test_what_is_a_comment_stays_one_and_other_cells_stay_as_they_are(shell: She
     assert shell.cell("# %%pge run\n").value is None
     assert shell.cell("text = '''\n%%pge run\n'''\ntext").value == "\n%%pge run\n"
     assert shell.cell("# comment\n1 + 1").value == 2
+    assert isinstance(shell.cell("# the magics of others are IPython's\n%%html\n<b>").error, SyntaxError)
     with capture_output():
         assert shell.cell("%%pgex run\nx").error is not None
     assert "There is no prompt." in shell.cell("# above\n%%pge run").text
