@@ -180,7 +180,7 @@ def _values(command: str, argument: Argument, before: Sequence[str], begun: str,
         yield from around.here.names()
     elif argument.name == "run":
         yield from _runs(around.here)
-        if command == "open":
+        if command in {"open", "verify"}:
             yield from _paths(begun, around.here.directory, (".zip", ".md"))
     elif argument.name in {"at", "old", "new"}:
         if tuple(before) == ("prompt",):

@@ -92,6 +92,11 @@ class PGEHarness:
         """
         with self.state.running():
             run = self.state.read()
+            if run.of("redaction") and due(run):
+                raise BadInput(
+                    "This is a redacted export: what its agents were sent was taken out, so it cannot be gone on with.",
+                    "%pge show looks at it; go on with the run that it was made of.",
+                )
             equipment = self._equip(run)
             phase: Phase | None = None
             self._make_again(equipment, run)

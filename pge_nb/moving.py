@@ -43,6 +43,14 @@ def move(state: Path, to: Path, *, root: Path) -> None:
         _finish(root)  # .pge/ moves last, when the lock in it is no longer held
 
 
+def take_in(renames: Sequence[tuple[Path, Path]], *, root: Path) -> None:
+    """Move parts that stand below ``root`` to other places below it: all of them, by the next `finish` after a crash."""
+    with _alone(root):
+        _finish(root)
+        _write_note(root, renames)
+        _finish(root)
+
+
 def finish(root: Path) -> None:
     """End a move that was cut off; where none was, this changes nothing."""
     if unfinished(root):

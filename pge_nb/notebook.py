@@ -14,7 +14,7 @@ from pathlib import Path
 from . import moving
 from .agents.opening import check
 from .config import IDENTITY, HarnessConfig, identity, uses_practice
-from .errors import BadInput, PgeError
+from .errors import BadInput, PgeError, StateDamaged
 from .inputs import Given
 from .payloads import decode
 from .run import Run
@@ -37,7 +37,16 @@ class Place:
     def run(self) -> Run | None:
         """The run that stands here now; None where nothing was begun. A move that was cut off is ended first."""
         moving.finish(self.root)
-        return begun(self.state)
+        try:
+            return begun(self.state)
+        except StateDamaged as error:
+            raise StateDamaged(error.fact, self._move(error.next_move)) from None
+
+    def _move(self, said: str) -> str:
+        """What to do about a damaged file, for the place where it stands: one that made room cannot begin again."""
+        if self.root.parent.name == moving.EARLIER:
+            return f"Put back a copy of it; %pge verify {self.name}@{self.root.name} tells what is whole."
+        return said.replace("%pge new", f"%pge new {self.name}".rstrip()).replace(" .pge/", f" {self.root}/.pge/")
 
     def earlier(self) -> dict[int, Path]:
         """Number -> state file of the runs that made room, in order."""

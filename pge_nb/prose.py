@@ -30,6 +30,7 @@ from .records import (
     Question,
     Receipt,
     Record,
+    Redaction,
     Response,
     StepContract,
     Task,
@@ -372,6 +373,17 @@ def _receipt(receipt: Receipt) -> Lines:
     return [f"{inline(receipt.outcome)}: {amounts}.", ""]
 
 
+def _redaction(redaction: Redaction) -> Lines:
+    of = f"A redacted export of head `{_hex(redaction.of)}`, which has {counted(redaction.sections, 'section')}."
+    return [of, "", f"Taken out: {inline(removed_in_words(redaction))}.", ""]
+
+
+def removed_in_words(redaction: Redaction) -> str:
+    """What was taken out, and how much."""
+    said = [f"{what} ({counted(places, 'place')})" for what, places in redaction.removed.items()]
+    return ", ".join(said) or "nothing"
+
+
 WRITERS: Mapping[type, Callable[..., Lines]] = {
     Task: _task,
     Plan: _plan,
@@ -387,4 +399,5 @@ WRITERS: Mapping[type, Callable[..., Lines]] = {
     Interruption: _interruption,
     Note: _note,
     Receipt: _receipt,
+    Redaction: _redaction,
 }

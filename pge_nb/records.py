@@ -355,6 +355,18 @@ class Receipt:
     unfinished: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redaction:
+    """What was taken out of a file when it was exported; its first section, so that it cannot be taken off.
+
+    ``of`` is the head of the whole file, ``sections`` how many it had. ``removed``: kind of thing -> number of places.
+    """
+
+    of: str
+    sections: int
+    removed: Mapping[str, int]
+
+
 Payload = (
     Task
     | Plan
@@ -370,6 +382,7 @@ Payload = (
     | Interruption
     | Note
     | Receipt
+    | Redaction
 )
 KINDS: Mapping[str, type] = {
     "task": Task,
@@ -386,6 +399,7 @@ KINDS: Mapping[str, type] = {
     "interruption": Interruption,
     "note": Note,
     "receipt": Receipt,
+    "redaction": Redaction,
 }
 KIND_OF: Mapping[type, str] = {cls: kind for kind, cls in KINDS.items()}
 assert set(KIND_OF) == set(get_args(Payload))  # noqa: S101 - a table that lacks a kind must not be imported

@@ -115,6 +115,7 @@ ONE_OF_EACH: tuple[r.Record, ...] = (
     r.Record(payload=r.Interruption(reason="KeyboardInterrupt", phase="generate"), by="harness"),
     r.Record(payload=r.Note(text="A kernel died."), by="harness"),
     r.Record(payload=r.Receipt(outcome="degraded", calls=7, tokens=12_345, dollars=None, unfinished=1), by="harness"),
+    r.Record(payload=r.Redaction(of=HASH, sections=14, removed={"paths": 3, "prompts": 1}), by="harness"),
 )
 
 

@@ -31,6 +31,7 @@ OF_A_RUN = {
     "evaluate": "%pge evaluate 1",
     "config": "%pge config",
     "runs": "%pge runs",
+    "save": "%pge save",
     "estimate": "%pge estimate",
     "verify": "%pge verify",
     "export": "%pge export csv",

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..display import View
-from . import configuring, earlier, estimating, every_day, exporting, house, phase_cells, use_it
+from . import (
+    configuring,
+    earlier,
+    estimating,
+    every_day,
+    exporting,
+    house,
+    opening,
+    phase_cells,
+    saving,
+    use_it,
+    verifying,
+)
 from .helping import help_
 from .here import Here, notebook_directory
 
@@ -27,7 +39,8 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "diff": use_it.diff,
         "restore": use_it.restore,
         "runs": earlier.runs,
-        "open": earlier.open_,
+        "open": opening.open_,
+        "save": saving.save,
         "tasks": use_it.tasks,
         "estimate": estimating.estimate,
     },
@@ -42,7 +55,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "key": house.key,
         "config": configuring.config,
         "new": house.new,
-        "verify": house.verify,
+        "verify": verifying.verify,
         "export": exporting.export,
     },
 }

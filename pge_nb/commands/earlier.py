@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated
 
 from .. import frames
 from ..display import Cell, Code, Mark, Table, View
@@ -15,9 +14,8 @@ from ..prose import counted
 from ..run import Run
 from ..views.costs import bill
 from ..views.ends import foot
-from .addresses import run_named
 from .here import Here
-from .standing import outcome, run_view
+from .standing import outcome
 
 
 def runs(here: Here) -> View:
@@ -51,12 +49,6 @@ def _foot_of_all(runs: Sequence[Run]) -> str:
     """The foot of the run that has the newest section: it is the one that may have changed since."""
     newest = max(runs, key=lambda run: run.sections[-1].at, default=None)
     return f"newest: {foot(newest)}" if newest else ""
-
-
-def open_(here: Here, run: Annotated[str, "NAME@N or @N, as %pge runs lists them; or NAME"], /) -> View:
-    """Look at any run here. Nothing is moved: commands go on to be about the task that they were about."""
-    there = run_named(run, here)
-    return of(run, run_view(there.needs_run(), there.path))
 
 
 def of(address: str, view: View) -> View:

@@ -27,6 +27,7 @@ EXAMPLES: Mapping[str, str] = {
     "restore": "%pge restore 1.1",
     "runs": "%pge runs",
     "open": "%pge open @1",
+    "save": "%pge save",
     "tasks": "%pge tasks",
     "estimate": "%pge estimate",
     "plan": "%%pge plan",

@@ -14,9 +14,7 @@ from ..errors import BadInput, PgeError
 from ..models.choose import CREDENTIALS, RECORDING, is_practice, open_model
 from ..models.limits import Prices
 from ..nearness import nearest
-from ..prose import counted
 from ..settings import Given
-from ..state import StateFile
 from ..views.ends import foot
 from .here import Here, path_of
 
@@ -127,33 +125,4 @@ def new(here: Here, name: Annotated[str, "the task; none: the one that commands 
         blocks=(Words(said),),
         next=f"%%pge run {name}".rstrip(),
         foot=foot(run) if run else "",
-    )
-
-
-def verify(here: Here, name: Annotated[str, "the task; none: the one that commands are about"] = "", /) -> View:
-    """Read the state file again from its first byte, and say whether every section is what was written."""
-    if name:
-        here.turn_to(name)
-    if not here.path.is_file():
-        here.needs_run()
-    found = StateFile(here.path).verify()
-    said = "Every section is what was written." if found.intact else f"Section {found.broken} {found.why}"
-    blocks = [
-        Words(f"{counted(found.sections, 'section is', 'sections are')} whole and linked. {said}"),
-        Words(f"Head: {found.head}"),
-    ]
-    if found.torn:
-        blocks.append(
-            Words(
-                f"At the end, {counted(found.torn, 'byte')} of a section that was never finished, as after a crash; "
-                "the next append moves it aside."
-            )
-        )
-    run = here.run() if found.intact else None
-    return View(
-        title=str(found.path.name),
-        mark="intact" if found.intact else "broken",
-        blocks=tuple(blocks),
-        next="%pge" if found.intact else "%pge new",
-        foot=foot(run) if run else f"{counted(found.sections, 'section')} · head {found.head[:12]}",
     )

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ..config import uses_practice
 from ..models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS
-from ..prose import counted
-from ..records import EvaluationReport, Question, Receipt
+from ..prose import counted, removed_in_words
+from ..records import EvaluationReport, Question, Receipt, Redaction
 from ..run import Run
 
 TOUR = {
@@ -61,6 +61,7 @@ def ended(run: Run) -> bool:
 
 def caveats(run: Run) -> Iterator[str]:
     """What a reader must not miss, a line each."""
+    yield from redacted(run)
     if uses_practice(run.task.settings):
         models = run.task.settings["models"]
         names = sorted(set(map(str, models.values()))) if isinstance(models, dict) else []
@@ -78,6 +79,13 @@ def caveats(run: Run) -> Iterator[str]:
             yield f"The contract of step {step.number} was {contract.origin}."
     if ended(run) and run.undelivered:
         yield f"The plan promises {', '.join(run.undelivered)}, which no step has delivered."
+
+
+def redacted(run: Run) -> Iterator[str]:
+    """What this run is an export of, and what was taken out of it, where something was."""
+    for section in run.of("redaction"):
+        if isinstance(section.payload, Redaction):
+            yield f"Redacted export of head {section.payload.of[:12]}. Taken out: {removed_in_words(section.payload)}."
 
 
 def foot(run: Run) -> str:
