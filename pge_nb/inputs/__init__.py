@@ -176,13 +176,23 @@ FRAMES = frozenset({"pandas.DataFrame", "pandas.core.frame.DataFrame"})
 
 def _form(known: Input | None) -> Form:
     """How a DataFrame is written: as the recording has it, else Parquet where that can be written."""
-    can = importlib.util.find_spec("pyarrow") is not None
+    can = _parquet_is_read()
     if known is None or not known.files:
         return PARQUET if can else CSV
     recorded = PARQUET if known.files[0].path.endswith(f".{PARQUET}") else CSV
     if recorded == PARQUET and not can:
-        raise BadInput(f"The recording has {known.name} as Parquet, and pyarrow is not here.", "pip install pyarrow")
+        raise BadInput(
+            f"The recording has {known.name} as Parquet, and pyarrow does not stand beside pandas here.",
+            "pip install pyarrow",
+        )
     return recorded
+
+
+def _parquet_is_read() -> bool:
+    """Whether Parquet can be read where generated code runs: pyarrow stands beside pandas, not only in a place of this kernel."""
+    places = [spec.origin if (spec := importlib.util.find_spec(name)) else None for name in ("pandas", "pyarrow")]
+    pandas, pyarrow = (Path(place).parents[1] if place else None for place in places)
+    return pandas is not None and pandas == pyarrow
 
 
 def _ref(path: str, content: bytes) -> FileRef:
