@@ -43,13 +43,14 @@ UNRATED = {"plan", "contract", "generate"}
 """They show the run as it stood before anything was evaluated."""
 ELSEWHERE = {"answer", "open", "new"}
 """They need another run than the one that passed, and have a test of their own below."""
-OF_NO_RUN = {"help": "%pge help", "tasks": "%pge tasks", "model": "%pge model", "key": ""}
+OF_NO_RUN = {"help": "%pge help", "tasks": "%pge tasks", "model": "%pge model", "key": "", "doctor": "%pge doctor"}
 """Command -> a line; it shows no run, so it has no foot."""
 COLUMNS = {
     "%pge help": ["table", "line", "what_it_does"],
     "%pge help run": ["argument", "what_it_is"],
     "%pge tasks": ["task", "steps", "oracles", "prompt"],
     "%pge model": ["line", "what_it_does"],
+    "%pge doctor": ["layer", "here", "what_it_blocks", "what_to_do"],
     "%pge load": ["module", "file", "bytes", "sha256"],
     "%pge export csv": ["file", "bytes"],
     "%pge runs": ["run", "name", "number", "task", "outcome", "attempts", "cost", "when", "head"],

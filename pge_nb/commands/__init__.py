@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from ..display import View
 from . import (
     configuring,
+    doctor,
     earlier,
     estimating,
     every_day,
@@ -56,6 +57,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "config": configuring.config,
         "new": house.new,
         "verify": verifying.verify,
+        "doctor": doctor.doctor,
         "export": exporting.export,
     },
 }

@@ -38,6 +38,7 @@ EXAMPLES: Mapping[str, str] = {
     "key": "%pge key",
     "new": "%pge new",
     "verify": "%pge verify",
+    "doctor": "%pge doctor",
     "export": "%pge export csv",
     "config": "%pge config",
 }
