@@ -14,13 +14,13 @@ from typing import get_args
 from .errors import BadInput
 from .inputs import Given
 from .models.choose import RECORDING, default_model, is_practice
-from .models.limits import Limits
+from .models.limits import Limits, Prices
 from .models.replay import Replay
 from .payloads import Json, compact, encode
 from .prompts import hashes
 from .records import Role
 from .reviews import Review
-from .settable import OnExhausted, Settable
+from .settable import OnExhausted, Settable, Tools
 from .state import FILE_NAME
 from .verdict import JUDGE
 
@@ -37,6 +37,8 @@ IDENTITY = (
     "review_seconds",
 )
 """The settings that change what a run comes to. Retries, rounds and limits may be raised by an amendment."""
+WITH_TOOLS: Mapping[Role, str] = {"generator": "generator_tools", "evaluator": "evaluator_tools"}
+"""The settings that tell which roles work with tools; part of the identity where one does."""
 LIMITS = ("max_retries_per_step", "max_contract_rounds", "max_calls", "max_tokens_total", "max_dollars")
 
 
@@ -50,7 +52,9 @@ class HarnessConfig(Settable):
     score) stand in for a plan that names no criteria. ``on_exhausted``: the first that applies when the retries are used
     up. ``degrade_floor``: the least that the weakest score of a kept attempt must reach. ``noise``: a change of score within
     it is no trend. ``max_tokens``: the output of one call. ``max_dollars=None`` is 5 for models with a price. Limits are for
-    the whole run, over all resumes. ``review_seconds`` limits each command of a review; ``review_methods`` adds the user's own.
+    the whole run, over all resumes. ``generator_tools`` and ``evaluator_tools``: turns with tools, within ``max_turns`` and
+    ``max_context_tokens`` (what one turn reads and writes); "auto": for models with a known price, which all take tools.
+    ``review_seconds`` limits each command of a review; ``review_methods`` adds the user's own.
     ``allow_unsafe``: where no sandbox holds, run generated code all the same, as this user and with this user's files; only a
     person says so in Python, and no file beside a notebook can.
     ``inputs`` are those that `pge_nb.inputs.given` makes; no setting, but part of the task.
@@ -70,6 +74,10 @@ class HarnessConfig(Settable):
         _whole("max_retries_per_step", self.max_retries_per_step, least=0)
         _whole("max_contract_rounds", self.max_contract_rounds, least=1)
         _whole("max_tokens", self.max_tokens, least=16)
+        _whole("max_turns", self.max_turns, least=1)
+        _whole("max_context_tokens", self.max_context_tokens, least=1_000)
+        for name in WITH_TOOLS.values():
+            _among(name, [getattr(self, name)], get_args(Tools))
         _between("degrade_floor", self.degrade_floor, 0, 10)
         _between("noise", self.noise, 0, 10)
         _between("review_seconds", self.review_seconds, 0.1, 3_600)
@@ -131,6 +139,7 @@ class HarnessConfig(Settable):
         for item in fields(self):
             if item.name not in taken:
                 settings[item.name] = encode(getattr(self, item.name))
+        settings |= {name: self._with_tools(role, name) for role, name in WITH_TOOLS.items()}
         if machine := self._of_the_machine():
             settings["unchosen"] = machine
         if self.model and self.model.startswith(RECORDING):
@@ -139,6 +148,13 @@ class HarnessConfig(Settable):
 
     def _model(self, role: Role) -> str:
         return (self.models.get(role) or self.model or default_model(os.environ)).strip()
+
+    def _with_tools(self, role: Role, name: str) -> Tools:
+        chosen: Tools = getattr(self, name)
+        if chosen != "auto":
+            return chosen
+        model = self._model(role)
+        return "on" if not is_practice(model) and Prices.load().of(model) else "off"
 
     def _of_the_machine(self) -> list[str]:
         """Those of the unchosen settings that have another value than the default: so this machine alone gave them."""
@@ -160,7 +176,8 @@ class HarnessConfig(Settable):
 
 def identity(prompt: str, settings: Mapping[str, Json], inputs: Mapping[str, Json] = MappingProxyType({})) -> str:
     """The run id: the first 16 hex of the sha256 of prompt, inputs and the settings that change the outcome."""
-    made_of = {"prompt": prompt, **{name: settings.get(name) for name in IDENTITY}, **inputs}
+    tools = {name: "on" for name in WITH_TOOLS.values() if settings.get(name) == "on"}
+    made_of = {"prompt": prompt, **{name: settings.get(name) for name in IDENTITY}, **inputs, **tools}
     return hashlib.sha256(compact(made_of).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from .records import Role
 
 OnExhausted = Literal["keep", "ask", "advance"]
+Tools = Literal["auto", "on", "off"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,3 +45,13 @@ class Settable:
         float | None, "at most so many dollars, over the whole run; none: 5 for models with a price"
     ] = None
     review_seconds: Annotated[float, "at most so many seconds for each command of a review"] = 30.0
+    generator_tools: Annotated[
+        Tools, "whether the generator works with tools; auto: with Claude models, others write files in their reply"
+    ] = "auto"
+    evaluator_tools: Annotated[
+        Tools, "whether the evaluator may look with tools before it judges; auto: Claude models"
+    ] = "auto"
+    max_turns: Annotated[int, "at most so many turns with tools in one phase"] = 16
+    max_context_tokens: Annotated[int, "a phase with tools ends when one turn reads and writes so many tokens"] = (
+        120_000
+    )

@@ -42,6 +42,10 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "max_tokens_total": (10_000, 20_000),
     "max_dollars": (1.0, 2.5),
     "review_seconds": (10.0, 20.0),
+    "generator_tools": ("on", "off"),
+    "evaluator_tools": ("on", "off"),
+    "max_turns": (4, 8),
+    "max_context_tokens": (20_000, 40_000),
 }
 """Two values of each setting, neither of them its default."""
 

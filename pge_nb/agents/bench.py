@@ -46,7 +46,7 @@ class Bench(Desk):
         seconds: float,
     ) -> None:
         super().__init__(equipment, about, files, seconds=seconds)
-        self._deliverables = deliverables
+        self.deliverables = deliverables
         self._there = there
         self.written: dict[str, FileRef] = {}
         self.refusals: list[Refusal] = []
@@ -77,8 +77,8 @@ class Bench(Desk):
         return f"written: {path}, {len(content):,} bytes"
 
     def _reason(self, path: str, size: int) -> str:
-        if path not in self._deliverables:
-            return refused(path) or f"it is no deliverable of the contract; those are {', '.join(self._deliverables)}"
+        if path not in self.deliverables:
+            return refused(path) or f"it is no deliverable of the contract; those are {', '.join(self.deliverables)}"
         if other := clash(path, self._there):
             return f"it cannot stand beside {other}, which is there already"
         return f"it is larger than {MAX_FILE_BYTES // 10**6} MB" if size > MAX_FILE_BYTES else ""
@@ -88,7 +88,7 @@ class Bench(Desk):
         self.files = {one.path: one for one in layered(self.files.values(), [self.written[path]])}
 
     def _left(self, tree: Tree) -> Json:
-        left = {path: self._changed(tree.root / path, path) for path in self._deliverables}
+        left = {path: self._changed(tree.root / path, path) for path in self.deliverables}
         return {path: content for path, content in left.items() if content is not None}
 
     def _changed(self, place: Path, path: str) -> str | None:

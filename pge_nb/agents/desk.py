@@ -48,7 +48,7 @@ class Desk:
         self.equipment = equipment
         self.files = {file.path: file for file in files}
         self._about = about
-        self._command = Command(seconds)
+        self._command = Command(seconds, allow_unsafe=equipment.allow_unsafe)
 
     def look(self, turn: int, call: ToolCall) -> str:
         """Carry out a call of `READ`, `LIST`, `SEARCH` or `RUN`; its outcome."""
@@ -103,7 +103,8 @@ class Desk:
 
         def look() -> Json:
             with laid(files, self.equipment.objects) as tree:
-                ran = run(CommandArgs(run=command).argv, tree.root, seconds=self._command.seconds)
+                argv = CommandArgs(run=command).argv
+                ran = run(argv, tree.root, seconds=self._command.seconds, allow_unsafe=self.equipment.allow_unsafe)
                 return {"text": seen(ran, tree), "left": self._left(tree)}
 
         about = replace(self._about, turn=turn)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from ..config import HarnessConfig
+from ..config import WITH_TOOLS, HarnessConfig
 from ..errors import BadInput
 from ..models import Listen, Model, Reply, Request, Stop
 from ..models.recording import Recording, call_of
 from ..payloads import Json
+from ..phases import number
 from ..records import Call, Role
 from ..reviews import Review
 from ..sandbox import isolation
@@ -137,6 +138,19 @@ def isolation_of(settings: Mapping[str, Json], *, allow_unsafe: bool = False) ->
     if settings.get("recording"):
         return ""
     return isolation(allow_unsafe=allow_unsafe or settings.get("allow_unsafe") is True)
+
+
+def with_tools(settings: Mapping[str, Json], role: Role) -> bool:
+    """Whether a role works with tools; a run that was begun before there were any does not."""
+    return settings.get(WITH_TOOLS[role]) == "on"
+
+
+def turn_limits(settings: Mapping[str, Json]) -> dict[str, int]:
+    """The limits of a phase with tools, as `loop.turns` takes them."""
+    return {
+        "most_turns": int(number(settings, "max_turns")),
+        "most_tokens": int(number(settings, "max_context_tokens")),
+    }
 
 
 def model_of(settings: Mapping[str, Json], role: Role) -> str:

@@ -31,12 +31,17 @@ from ..reviews import Outcome
 from ..run import Run
 from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
 from ..workspace import EvidenceBook, laid, layered
-from .equipment import Agent, ask, effort_of, isolation_of, model_of
+from .equipment import Agent, ask, effort_of, isolation_of, model_of, turn_limits, with_tools
 from .generator import asked_for, base_tree, listed
 from .inputs_told import inputs_told
+from .inspecting import TOOLS, Inspection
 from .judging import Docket, difference, faulty, laid_before, merged, read_claims, sent_back, shared_out
+from .loop import turns
 from .replies import Unusable, json_alone
 from .terms import Terms, answer_shape, method_lines, read_terms, shown
+
+LOOKED_AT_ONLY = frozenset({"artifact", "file", "read", "list", "search"})
+"""Methods whose evidence comes of no generated code that was run."""
 
 
 class Evaluator(Agent):
@@ -145,7 +150,7 @@ class Evaluator(Agent):
             evidence=book.issued,
             texts=shared_out(book.texts),
         )
-        return Looked(contract=contract, made=made, claims=tuple(claims), docket=docket)
+        return Looked(contract=contract, made=made, claims=tuple(claims), docket=docket, files=files, book=book)
 
     def _review(self, run: Run, phase: Phase, check: Check, files: tuple[FileRef, ...]) -> tuple[Outcome, bool]:
         review = self.equipment.reviews[check.method]
@@ -186,28 +191,29 @@ class Evaluator(Agent):
         return Request(
             model=model_of(settings, "evaluator"),
             effort=effort_of(settings, "evaluator"),
-            system=fill("evaluator"),
+            system=told_by(mode_of(settings)),
             messages=({"role": "user", "content": "\n\n".join(filter(None, (said, inputs_told(run), laid)))},),
             max_tokens=int(number(settings, "max_tokens")),
             about=self._about(run, phase, looked.docket),
+            tools=tuple(tool.spec() for tool in TOOLS) if with_tools(settings, "evaluator") else (),
             nonce=secrets.token_hex(8),
         )
 
     def _evaluate(self, run: Run, phase: Phase) -> Record:
         started = time.monotonic()
         looked = self._look(run, phase)
-        judged = self._judge(run, phase, looked) if looked.docket.ids else Judged()
+        judged = self._judge(run, phase, looked) if looked.docket.ids else Judged(docket=looked.docket)
         criteria = looked.docket.criteria
-        findings = grade(looked.contract.checks, criteria, (*looked.claims, *judged.claims), looked.docket.texts)
+        findings = grade(looked.contract.checks, criteria, (*looked.claims, *judged.claims), judged.docket.texts)
         findings = (*findings, *undelivered(looked.made.missing))
         report = EvaluationReport(
-            rater=rater_id(model_of(run.settings, "evaluator")),
+            rater=rater_id(model_of(run.settings, "evaluator"), mode=mode_of(run.settings)),
             attempt_hash=looked.made.hash,
             verdict=verdict_of(findings),
             overall=overall(findings, criteria),
             findings=findings,
-            evidence=looked.docket.evidence,
-            isolation=self._isolation(run) if looked.ran else "",
+            evidence=judged.docket.evidence,
+            isolation=self._isolation(run) if judged.ran else "",
             unusable=judged.unusable,
             notes=judged.notes,
             calls=judged.calls,
@@ -228,7 +234,12 @@ class Evaluator(Agent):
     def _judge(self, run: Run, phase: Phase, looked: Looked) -> Judged:
         """One judge call over the criteria and the checks that the reviews left undecided; one repair of what is faulty."""
         request = self._judge_request(run, phase, looked)
-        docket = looked.docket
+        docket, took = looked.docket, None
+        if request.tools:
+            seconds = number(run.settings, "review_seconds")
+            desk = Inspection(self.equipment, request.about, looked.files, looked.book, seconds=seconds)
+            took = turns(self.equipment, request, TOOLS, desk.use, **turn_limits(run.settings))
+            docket = desk.seen(docket)
         first: list[Claim] = []
         found: dict[str, str] = {}
 
@@ -243,14 +254,17 @@ class Evaluator(Agent):
             again = read_claims(reply.text, docket)
             return merged(first, again, found) if found else again
 
-        asked = ask(self.equipment, request, read, repaired)
+        asked = ask(
+            self.equipment, took.request if took else request, read, repaired, reply=took.reply if took else None
+        )
         claims = asked.value if asked.value is not None else first
         unusable = asked.value is None or bool(faulty(claims, docket))
         return Judged(
+            docket=docket,
             claims=tuple(claims),
             unusable=self.equipment.objects.body(asked.text) if unusable else None,
             notes=tuple(f"sent back: {reason}" for reason in asked.reasons),
-            calls=asked.calls,
+            calls=(*(took.calls if took else ()), *asked.calls),
         )
 
     def run(self, shared_state_path: Path | str, step: int | None = None) -> EvaluationReport:
@@ -279,27 +293,45 @@ class Looked:
     made: Attempt
     claims: tuple[Claim, ...]
     docket: Docket
-
-    @property
-    def ran(self) -> bool:
-        """Whether generated code was run."""
-        return any(evidence.method not in {"artifact", "file"} for evidence in self.docket.evidence)
+    files: tuple[FileRef, ...]
+    book: EvidenceBook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What the judge call gave."""
+    """What the judge gave, and the docket with all that it was shown."""
 
+    docket: Docket
     claims: tuple[Claim, ...] = ()
     unusable: Body | None = None
     notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
 
+    @property
+    def ran(self) -> bool:
+        """Whether generated code was run."""
+        return any(evidence.method not in LOOKED_AT_ONLY for evidence in self.docket.evidence)
+
+
+def mode_of(settings: Mapping[str, Json]) -> str:
+    """How the judge works: in a fresh context, and with tools or without."""
+    return "fresh, tools" if with_tools(settings, "evaluator") else "fresh"
+
+
+def told_by(mode: str) -> str:
+    """The judge's system prompt."""
+    return "\n\n".join(fill(name) for name in _prompts(mode))
+
+
+def _prompts(mode: str) -> tuple[str, ...]:
+    return ("evaluator", "looking") if mode == "fresh, tools" else ("evaluator",)
+
 
 def rater_id(model: str, *, examples: str = "", mode: str = "fresh") -> str:
     """The id of a judge: a hash of model, prompt, examples and mode. Another of any of them is another rater."""
-    told_by = compact({"model": model, "prompt": source("evaluator"), "examples": examples, "mode": mode})
-    return f"r-{hashlib.sha256(told_by.encode()).hexdigest()[:10]}"
+    prompt = "\n\n".join(source(name) for name in _prompts(mode))
+    made_of = compact({"model": model, "prompt": prompt, "examples": examples, "mode": mode})
+    return f"r-{hashlib.sha256(made_of.encode()).hexdigest()[:10]}"
 
 
 def _proposal(run: Run, step: int) -> Proposal:

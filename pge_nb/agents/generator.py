@@ -15,29 +15,34 @@ from ..prompts import fill
 from ..records import (
     Approach,
     Attempt,
+    Call,
     EvaluationReport,
     FileRef,
     Proposal,
     Record,
-    Refusal,
     Response,
     Step,
     StepContract,
     attempt_hash,
 )
 from ..run import Run
-from ..workspace import MAX_FILE_BYTES, clash, layered, refused
-from .equipment import Agent, Asked, Equipment, ask, effort_of, model_of
+from ..workspace import layered
+from .bench import TOOLS, Bench
+from .equipment import Agent, Asked, Equipment, ask, effort_of, model_of, turn_limits, with_tools
 from .inputs_told import inputs_told
+from .loop import Turns, turns
 from .replies import Files, Unusable, files_in, json_somewhere
 from .terms import Terms, changeable, method_lines, proposal_shape, read_terms, shown
 
 FILES_BUDGET = 24_000
 """Characters of dependencies' files that a brief shows; what is cut is marked."""
 OWN_BUDGET = 60_000
+HOUSE_RULES = ("CLAUDE.md", "AGENTS.md")
+RULES_BUDGET = 12_000
 LANGUAGES = {".py": "python", ".md": "markdown", ".json": "json", ".html": "html", ".js": "javascript", ".css": "css"}
 SCORES_SHOWN = 5
 ATTEMPTS_SHOWN = 20
+LIMITS_TOLD = {"turns": "turns", "context": "the tokens of a phase with tools"}
 
 
 class Generator(Agent):
@@ -46,8 +51,11 @@ class Generator(Agent):
     def request(self, run: Run, phase: Phase) -> Request:
         """The call that this phase begins with."""
         settings = run.settings
-        proposing = phase.name == "propose"
-        system = fill("propose", methods=method_lines(self.equipment.reviews)) if proposing else fill("generator")
+        tools = phase.name == "generate" and with_tools(settings, "generator")
+        if phase.name == "propose":
+            system = fill("propose", methods=method_lines(self.equipment.reviews))
+        else:
+            system = fill("bench" if tools else "generator")
         return Request(
             model=model_of(settings, "generator"),
             effort=effort_of(settings, "generator"),
@@ -55,6 +63,7 @@ class Generator(Agent):
             messages=({"role": "user", "content": self.brief(run, phase)},),
             max_tokens=int(number(settings, "max_tokens")),
             about=self._about(run, phase),
+            tools=tuple(tool.spec() for tool in TOOLS) if tools else (),
         )
 
     def _about(self, run: Run, phase: Phase) -> About:
@@ -83,7 +92,7 @@ class Generator(Agent):
     def brief(self, run: Run, phase: Phase) -> str:
         """All that the generator is told beside its system prompt; from the file and the artifacts alone."""
         step = run.step(_number(phase.step))
-        parts = [_heading(run, step), inputs_told(run), self._dependencies(run, step)]
+        parts = [_heading(run, step), self._house_rules(run), inputs_told(run), self._dependencies(run, step)]
         if phase.name == "propose":
             parts += [_objections(run, step.number), asked_for(run, step.number), self._proposal_shape(run, step)]
         else:
@@ -92,7 +101,7 @@ class Generator(Agent):
                 self._course(run, step.number, _number(phase.attempt)),
                 listed("A person says of this work:", run.amendments(step.number, "generate")),
                 self._as_it_is(run, step.number, _number(phase.attempt)),
-                file_shape(run.contract(step.number)),
+                "" if with_tools(run.settings, "generator") else file_shape(run.contract(step.number)),
             ]
         return "\n\n".join(part for part in parts if part)
 
@@ -113,6 +122,11 @@ class Generator(Agent):
         criteria = "\n".join(f"- {c.name}: {c.description}" for c in (run.plan.criteria if run.plan else ()))
         told = f"The contract of step {step}. Deliverables: {files}\nChecks:\n{shown(contract.checks)}"
         return f"{told}\nThe work is also scored on:\n{criteria}" if criteria else told
+
+    def _house_rules(self, run: Run) -> str:
+        """What a person keeps in the working directory for whoever works there; empty where nothing is kept."""
+        files = [file for file in run.task.files if file.path in HOUSE_RULES]
+        return self._files("Notes of the person for work in this directory", files, RULES_BUDGET)
 
     def _dependencies(self, run: Run, step: Step) -> str:
         files = [file for needed in step.depends_on for file in run.outputs(needed)]
@@ -198,50 +212,63 @@ class Generator(Agent):
         step, attempt = _number(phase.step), _number(phase.attempt)
         contract = run.contract(step)
         deliverables = contract.deliverables if contract else ()
-        asked = ask(
-            self.equipment,
-            self.request(run, phase),
-            lambda reply: _some_files(reply, deliverables),
-            lambda reply: _files(reply, deliverables),
-        )
-        given = asked.value or Files(files={}, prose=asked.text)
         way = approach(run, step, attempt)
         base = run.attempts(step)[way.base].files if way.base is not None else ()
-        written, refusals = self._written(given, deliverables, [file.path for file in base_tree(run, step)])
-        files = layered(base, written)
+        about, start = self._about(run, phase), base_tree(run, step)
+        bench = Bench(
+            self.equipment,
+            about,
+            layered(start, base),
+            deliverables=deliverables,
+            there=[file.path for file in start],
+            seconds=number(run.settings, "review_seconds"),
+        )
+        if with_tools(run.settings, "generator"):
+            wrought = self._with_tools(run, phase, bench)
+        else:
+            wrought = self._in_reply(self.request(run, phase), bench)
+        files = layered(base, bench.written.values())
         made = Attempt(
             approach=way.name,
             why=way.why,
             base=way.base,
             files=files,
             hash=attempt_hash(files),
-            log=self.equipment.objects.body(given.prose),
+            log=self.equipment.objects.body(wrought.log),
             missing=tuple(path for path in deliverables if not any(file.path == path for file in files)),
-            refused=refusals,
-            notes=(*(f"sent back: {reason}" for reason in asked.reasons), *given.faults),
-            calls=asked.calls,
+            refused=tuple(bench.refusals),
+            notes=wrought.notes,
+            calls=wrought.calls,
             seconds=time.monotonic() - started,
         )
         return Record(payload=made, by="generator", step=step, attempt=attempt)
 
-    def _written(
-        self, given: Files, deliverables: tuple[str, ...], there: Sequence[str]
-    ) -> tuple[list[FileRef], tuple[Refusal, ...]]:
-        written: list[FileRef] = []
-        refusals: list[Refusal] = []
+    def _in_reply(self, request: Request, bench: Bench, after: Turns | None = None) -> Wrought:
+        """The files that a reply carries, written at the bench; one that carries none is asked for once more.
+
+        ``after``: turns with tools in which nothing was written; their last reply is the one that is read first.
+        """
+        asked = ask(
+            self.equipment,
+            after.request if after else request,
+            lambda reply: _some_files(reply, bench.deliverables),
+            lambda reply: _files(reply, bench.deliverables),
+            reply=after.reply if after else None,
+        )
+        given = asked.value or Files(files={}, prose=asked.text)
         for path, text in given.files.items():
-            content = text.encode("utf-8", "backslashreplace")
-            if path not in deliverables:
-                refusals.append(
-                    Refusal(path=path[:200], reason=refused(path) or "it is no deliverable of the contract")
-                )
-            elif other := clash(path, there):
-                refusals.append(Refusal(path=path, reason=f"it cannot stand beside {other}, which is there already"))
-            elif len(content) > MAX_FILE_BYTES:
-                refusals.append(Refusal(path=path, reason=f"it is larger than {MAX_FILE_BYTES // 10**6} MB"))
-            else:
-                written.append(self.equipment.objects.file(path, content))
-        return written, tuple(refusals)
+            bench.write(path, text)
+        notes = (*(f"sent back: {reason}" for reason in asked.reasons), *given.faults)
+        return Wrought(log=given.prose, notes=notes, calls=(*(after.calls if after else ()), *asked.calls))
+
+    def _with_tools(self, run: Run, phase: Phase, bench: Bench) -> Wrought:
+        """Turns with tools at the bench; a model that only talks, or writes files as text, is taken at its text."""
+        request = self.request(run, phase)
+        took = turns(self.equipment, request, TOOLS, bench.use, **turn_limits(run.settings))
+        if took.ended == "silent" and not bench.written:
+            return self._in_reply(request, bench, took)
+        notes = () if took.ended in {"done", "silent"} else (f"ended by the limit on {LIMITS_TOLD[took.ended]}",)
+        return Wrought(log="\n".join([took.said, *bench.log]).strip(), notes=notes, calls=took.calls)
 
     def run(self, shared_state_path: Path | str, step: int | None = None) -> Path:
         """Carry out the generator's phase that is due and append it; the state file's path.
@@ -259,6 +286,15 @@ class Generator(Agent):
                 )
             state.append(*Generator(equipment).records(run, phases[0]))
             return Path(shared_state_path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrought:
+    """How an attempt was made, beside the files: the work log, what a reader should know, and the calls."""
+
+    log: str
+    notes: tuple[str, ...]
+    calls: tuple[Call, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
