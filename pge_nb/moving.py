@@ -15,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from .disk import sync_directory
-from .errors import BadInput, PgeError, StateBusy
+from .errors import BadInput, PgeError, StateBusy, StateDamaged
 from .state import StateFile
 from .workspace import write_whole
 
@@ -93,6 +93,13 @@ def _write_note(root: Path, renames: Sequence[tuple[Path, Path]]) -> None:
 
 def _on_the_way(root: Path) -> list[tuple[Path, Path]]:
     told = json.loads((root / EARLIER / NOTE).read_bytes())
+    for part in (part for pair in told for part in pair):
+        # Nothing else says that it is ours: an agent's file, or one out of a zip, may be called like it.
+        if Path(part).is_absolute() or ".." in Path(part).parts:
+            raise StateDamaged(
+                f"{root / EARLIER / NOTE} names {part!r:.80}, which is outside of {root}.",
+                "Delete it: no move of ours wrote it.",
+            )
     return [(root / source, root / target) for source, target in told]
 
 

@@ -205,6 +205,9 @@ def _readable(state: Path) -> Run | None:
 
 # All runs of a notebook
 
+NO_TASKS = frozenset({"work", moving.EARLIER, "exports"})
+"""Directories of ours that no task is called like, whatever an agent has written into them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
@@ -225,7 +228,7 @@ def names(directory: Path) -> list[str]:
     """The tasks that have a place of their own below the notebook's directory, or had one."""
     held = {state.parent.name for state in directory.glob(f"*/{FILE_NAME}")}
     left = {state.parents[2].name for state in directory.glob(f"*/{moving.EARLIER}/*/{FILE_NAME}")}
-    return sorted(held | left)
+    return sorted(name for name in (held | left) - NO_TASKS if not name.startswith("."))
 
 
 def runs(directory: Path) -> Iterator[Kept]:

@@ -127,6 +127,11 @@ def _check(archive: Archive, root: Path) -> None:
     (root / HOUSE / "state.lock").unlink(missing_ok=True)
     if not found.intact:
         raise BadInput(f"Section {found.broken} in {archive.path.name} {found.why}", again)
+    if astray := Snapshot.of(state).astray:
+        raise BadInput(
+            f"The run in {archive.path.name} would write into {astray!r:.80}, outside of its place.",
+            "Nothing was laid out. Do not use this zip.",
+        )
     for info in archive.files:
         name = info.filename.rpartition("/")[2]
         if len(name) == 64 and hashlib.sha256((root / info.filename).read_bytes()).hexdigest() != name:

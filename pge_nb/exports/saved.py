@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import BadInput
-from ..moving import belongings, finish, take_in
+from ..moving import EARLIER, NOTE, belongings, finish, take_in
 from ..prose import counted
 from ..redaction import Redactor
 from ..state import FILE_NAME
@@ -97,8 +97,12 @@ def _everything(directory: Path, states: Sequence[Path], redactor: Redactor, fou
 
 def _runs(directory: Path, states: Sequence[Path], found: Found) -> Iterator[Member]:
     for state in states:
-        # The sections first: what they name was on disk before they were.
-        yield from members(state, directory, Snapshot.of(state))
+        sections = Snapshot.of(state)  # before all else: what they name was on disk before they were
+        if sections.astray:
+            name = state.relative_to(directory).as_posix()
+            found.left_out[name] = f"its files are in {sections.astray}, outside of its place"
+            continue
+        yield from members(state, directory, sections)
         for part in belongings(state):
             if part.is_dir() and part.name != HOUSE:
                 yield from _tree(part, directory, found)
@@ -173,6 +177,8 @@ def lay_out(archive: Archive, directory: Path) -> Laid:
     names = [info.filename for info in archive.files]
     _check_places(archive.path.name, names, directory)
     with unpacked(archive, directory) as root:
+        for state in root.rglob(FILE_NAME):
+            _check_working_directory(archive.path.name, state, root, directory)
         wanted: dict[Path, Path] = {}
         renamed: dict[str, str] = {}
         for name in names:
@@ -198,7 +204,7 @@ def _check_places(zip_name: str, names: Iterable[str], directory: Path) -> None:
     """A saved zip holds runs and notebooks, and nothing that Python would take for a module of this directory."""
     for name in names:
         top, slash, rest = name.partition("/")
-        if not slash and name not in ON_TOP and not _is_notebook(name):
+        if name.endswith(f"{EARLIER}/{NOTE}") or (not slash and name not in ON_TOP and not _is_notebook(name)):
             raise BadInput(
                 f"{zip_name} holds {name!r:.80}, which belongs to no run.", "Nothing was laid out. Do not use this zip."
             )
@@ -209,12 +215,25 @@ def _check_places(zip_name: str, names: Iterable[str], directory: Path) -> None:
             )
 
 
+def _check_working_directory(zip_name: str, state: Path, root: Path, directory: Path) -> None:
+    """The run will write into its working directory: it must stand below the run's place, and hide no package."""
+    found = Snapshot.of(state)
+    said = found.astray or (found.work if state.parent == root and _hides(found.work, directory) else "")
+    if said:
+        raise BadInput(
+            f"{state.relative_to(root)} in {zip_name} would write into {said!r:.80}, which is no place for its files.",
+            "Nothing was laid out. Do not use this zip.",
+        )
+
+
 def _hides(name: str, directory: Path) -> bool:
+    """Whether a package in ``directory`` would be imported instead of one of this name from elsewhere."""
     try:
         spec = importlib.util.find_spec(name) if name.isidentifier() else None
     except (ImportError, ValueError):
         return True
-    return spec is not None and directory not in Path(spec.origin or os.sep).parents
+    # A directory that is no package (without an origin) never comes before one that is.
+    return spec is not None and spec.origin is not None and directory not in Path(spec.origin).parents
 
 
 def _stands(source: Path, target: Path, directory: Path, zip_name: str) -> bool:
@@ -254,13 +273,15 @@ def _free(source: Path, target: Path) -> Path:
 def _joined(wanted: Mapping[Path, Path], root: Path, directory: Path) -> list[tuple[Path, Path]]:
     """The renames that bring every wanted file to its place: of whole directories wherever nothing of theirs is here yet."""
     renames: dict[Path, Path] = {}
+    there = {directory / EARLIER}  # which every move makes, if it is not there
     for source, target in wanted.items():
         parts = source.relative_to(root).parts
-        place = next(
-            (n for n in range(1, len(parts)) if not os.path.lexists(directory.joinpath(*parts[:n]))), len(parts)
-        )
-        whole = place < len(parts)
-        renames[root.joinpath(*parts[:place])] = directory.joinpath(*parts[:place]) if whole else target
+        folders = [directory.joinpath(*parts[:count]) for count in range(1, len(parts))]
+        new = next((folder for folder in folders if folder not in there and not os.path.lexists(folder)), None)
+        if new is None:
+            renames[source] = target
+        else:
+            renames[root / new.relative_to(directory)] = new
     return list(renames.items())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,10 +10,12 @@ from pathlib import Path
 
 from ..disk import RealDisk
 from ..errors import BadInput
-from ..framing import Frame, Place, Tail, walk
-from ..moving import TRACES
+from ..framing import Broken, Frame, Place, Tail, walk
+from ..moving import EARLIER, TRACES
+from ..records import Task
+from ..sections import section_of
 from ..state import FILE_NAME, Head
-from ..workspace import TEMPORARY, Objects
+from ..workspace import TEMPORARY, Objects, refused
 from .archive import HOUSE, Member
 
 CALLS = "calls.jsonl"
@@ -50,6 +53,21 @@ class Snapshot:
             return RealDisk(state).head()
         last = self.frames[-1]
         return Head(seq=last.place.seq, sha256=last.sha256).note()
+
+    @property
+    def work(self) -> str:
+        """The working directory, as the task says it."""
+        with contextlib.suppress(Broken):  # of a version that we do not know, and therefore never carry out
+            for one in self.frames:
+                payload = section_of(one).payload if one.kind == "task" else None
+                if isinstance(payload, Task):
+                    return str(payload.settings.get("working_directory", "work"))
+        return "work"
+
+    @property
+    def astray(self) -> str:
+        """The working directory where it does not stand below the state file; empty where it does."""
+        return self.work if refused(self.work) or self.work.partition("/")[0] == EARLIER else ""
 
     def objects(self, objects: Objects) -> Iterator[str]:
         """The objects that are there and that a section names, in any way: a note names those that it tells of in words."""
