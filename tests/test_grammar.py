@@ -128,7 +128,8 @@ def lines_in(text: str, *, whole: bool = False) -> Iterator[Line]:
         rest = re.split(r"\n|  |\x00", text[match.end() :], maxsplit=1)[0]
         quoted = "`" in match[0] or (match.start() and text[match.start()] == "`")
         if quoted and "`" in rest:
-            yield Line(match[1], rest.partition("`")[0], whole=True)
+            text = rest.partition("`")[0].strip()
+            yield Line(match[1], f" {text}", whole=" " in text)  # a subcommand alone is its name in a sentence
         else:
             rest = re.split(r"[`;]| — ", rest, maxsplit=1)[0]
             yield Line(match[1], rest, whole=whole)
@@ -214,7 +215,6 @@ def test_the_lines_are_found() -> None:
         "`%pge files --bogus`",
         "`%pge tasks 1`",
         "`%pge run --seed many`",
-        "`%pge answer`",
         "`%%pge tasks`",
         "`%pge run --seed 1 --seed 2`",
         "%pge shwo tells why.",

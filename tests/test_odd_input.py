@@ -41,7 +41,7 @@ def told(done: Ran) -> list[str]:
     return lines
 
 
-def in_a_process(code: str, *before: str) -> str:
+def in_a_process(code: str, *before: str, typed: str = "") -> str:
     """What a shell in a process of its own printed, on a machine without a home; ``code`` calls ``cell``."""
     opening = "import os, sys\nfrom notebook_shell import Shell\nshell = Shell()\n"
     does = "def cell(line):\n    done = shell.cell(line)\n    print(type(done.error).__name__, done.text, sep='\\n')\n"
@@ -57,6 +57,8 @@ def in_a_process(code: str, *before: str) -> str:
         [*before, sys.executable, "-c", opening + does + code],
         env=environment,
         cwd=ROOT / "tests",
+        input=typed,
+        start_new_session=True,  # so that there is no terminal to ask at
         capture_output=True,
         text=True,
         check=False,
@@ -349,6 +351,9 @@ def test_a_run_that_this_process_is_at_is_running(shell: Shell, tmp_path: Path) 
 def test_a_key_is_asked_for_only_where_it_is_not_shown(shell: Shell) -> None:
     assert "Nobody can be asked for a key here" in told(shell.cell("%pge key"))[0]
     assert "ANTHROPIC_API_KEY" not in os.environ
+    printed = in_a_process("cell('%pge key')\nprint('ANTHROPIC_API_KEY' in os.environ)", typed="sk-canary-0123456789\n")
+    assert printed.startswith("BadInput\n")
+    assert printed.endswith("\nFalse\n")
 
 
 def test_a_key_that_is_typed_is_taken_and_never_shown(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
