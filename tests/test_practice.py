@@ -300,7 +300,12 @@ class TestEvaluator:
                 texts = with_defects(step, defect.id)
                 ids = tuple(f"c{i}" for i in range(1, len(step.checks) + 1))
                 told = findings(
-                    "practice:miss=0,false_alarm=0,noise=0", texts=texts, task=task.name, step=step.number, checks=ids
+                    "practice:miss=0,false_alarm=0,noise=0",
+                    texts=texts,
+                    task=task.name,
+                    step=step.number,
+                    checks=ids,
+                    criteria=tuple(defect.costs),
                 )
                 assert {id_ for id_ in ids if told[id_]["verdict"] == "fail"} == set(defect.breaks)
                 for name, points in defect.costs.items():

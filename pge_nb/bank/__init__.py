@@ -5,25 +5,32 @@ from __future__ import annotations
 import difflib
 import functools
 import hashlib
+import importlib
 import itertools
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Literal
 
 from ..errors import BadInput
 from ..payloads import Json
 from ..records import FileRef, attempt_hash
-from . import intervals, money, roman, stats, textkit
 from .values import Case, Defect, Oracle, PracticeStep, PracticeTask, Truth
 
 __all__ = [
+    "NAMES",
     "SOUND",
     "Case",
     "Defect",
+    "Grade",
     "Oracle",
     "PracticeStep",
     "PracticeTask",
     "Truth",
     "files",
+    "grade",
+    "inputs_missed",
     "match",
     "nearest",
     "oracle",
@@ -37,20 +44,40 @@ __all__ = [
 SOUND = 9.0
 """The true quality of a solution without defects, on every criterion: good, and with room for a judge's noise above it."""
 
-_TASKS = (textkit.TASK, stats.TASK, money.TASK, intervals.TASK, roman.TASK)
+NAMES = (
+    "textkit",
+    "stats",
+    "money",
+    "intervals",
+    "roman",
+    "calculator",
+    "registration",
+    "markup",
+    "notice",
+    "report",
+    "page",
+)
+"""The practice tasks by name, those that a beginner starts with first. Each is a module that is loaded when it is asked for."""
+
+Grade = Literal["slight", "partial", "gross"]
+SLIGHT = 0.1
+GROSS = 0.5
+COUNTS = Path(__file__).with_name("missed.json")
+"""Task -> defect -> hidden inputs that fail and hidden inputs in all, as counted by running each defect alone."""
 
 
 def tasks() -> tuple[PracticeTask, ...]:
-    """All practice tasks, the easiest first."""
-    return _TASKS
+    """All practice tasks, in the order of their names."""
+    return tuple(map(practice_task, NAMES))
 
 
+@functools.cache
 def practice_task(name: str) -> PracticeTask:
     """The task called ``name``; ``BadInput`` names the nearest where there is none."""
-    for task in tasks():
-        if task.name == name:
-            return task
-    close = difflib.get_close_matches(name, [task.name for task in tasks()], n=1, cutoff=0.0)
+    if name in NAMES:
+        task: PracticeTask = importlib.import_module(f".{name}", __name__).TASK
+        return task
+    close = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.0)
     raise BadInput(f"There is no practice task {name!r}.", f"Did you mean {close[0]}? `%pge tasks` lists them all.")
 
 
@@ -83,10 +110,11 @@ def nearest(prompt: str) -> PracticeTask:
 
 def oracle(name: str) -> Oracle:
     """The oracle called "task/function"; ``BadInput`` names the nearest where there is none."""
-    known = {own.name: own for task in tasks() for own in task.oracles}
-    if name in known:
-        return known[name]
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.0)
+    owner = name.partition("/")[0]
+    for own in practice_task(owner).oracles if owner in NAMES else ():
+        if own.name == name:
+            return own
+    close = difflib.get_close_matches(name, [own.name for task in tasks() for own in task.oracles], n=1, cutoff=0.0)
     raise BadInput(f"There is no oracle {name!r}.", f"Did you mean {close[0]}?")
 
 
@@ -111,6 +139,36 @@ def files(texts: Mapping[str, str]) -> tuple[FileRef, ...]:
 def truth(task_name: str, attempt: str) -> Truth | None:
     """What is so about the attempt with this hash; None where the bank cannot have made it (edited by hand, say)."""
     return _truths(practice_task(task_name).name).get(attempt)
+
+
+def inputs_missed(task_name: str, defect: str) -> tuple[int, int]:
+    """How many hidden inputs of its step a defect alone makes fail, and of how many."""
+    task = practice_task(task_name)
+    known = counted()[task.name]
+    if defect not in known:
+        close = difflib.get_close_matches(defect, list(known), n=1, cutoff=0.0)
+        raise BadInput(f"Task {task.name} has no defect {defect!r}.", f"Did you mean {close[0]}?")
+    missed, inputs = known[defect]
+    return missed, inputs
+
+
+def grade(task_name: str, defect: str) -> Grade | None:
+    """How bad a defect is by the share of its step's hidden inputs that it makes fail: under 10 %, up to 50 %, or over.
+
+    None: no input fails; a command, a look at a file or a reader finds it.
+    """
+    missed, inputs = inputs_missed(task_name, defect)
+    if missed == 0:
+        return None
+    share = missed / inputs
+    return "slight" if share < SLIGHT else "partial" if share <= GROSS else "gross"
+
+
+@functools.cache
+def counted() -> Mapping[str, Mapping[str, tuple[int, int]]]:
+    """Task -> defect -> hidden inputs that fail, and all of them, as they were counted."""
+    counts: dict[str, dict[str, tuple[int, int]]] = json.loads(COUNTS.read_text(encoding="utf-8"))
+    return counts
 
 
 @functools.cache

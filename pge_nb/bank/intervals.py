@@ -122,6 +122,7 @@ STEP_1 = PracticeStep(
             new="Join spans, and",
             breaks=("c4",),
             costs={"clarity": 1.0},
+            form=True,
         ),
     ),
 )
@@ -217,6 +218,7 @@ STEP_2 = PracticeStep(
             new="wanted length.",
             breaks=("c4",),
             costs={"clarity": 1.0},
+            form=True,
         ),
         Defect(
             id="merging-repeated",
@@ -232,6 +234,7 @@ STEP_2 = PracticeStep(
             ),
             breaks=("c5",),
             costs={"clarity": 1.5},
+            form=True,
         ),
     ),
 )

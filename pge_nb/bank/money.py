@@ -125,6 +125,7 @@ STEP_1 = PracticeStep(
             new="",
             breaks=("c4",),
             costs={"clarity": 1.0},
+            form=True,
         ),
     ),
 )
@@ -225,6 +226,7 @@ STEP_2 = PracticeStep(
             new="Raises",
             breaks=("c5",),
             costs={"clarity": 1.0},
+            form=True,
         ),
     ),
 )

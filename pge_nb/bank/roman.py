@@ -144,6 +144,7 @@ STEP_1 = PracticeStep(
             new='"MCMXCIV"."""',
             breaks=("c4",),
             costs={"clarity": 1.0},
+            form=True,
         ),
         Defect(
             id="malformed-untested",
@@ -155,6 +156,7 @@ STEP_1 = PracticeStep(
             new="\n",
             breaks=("c5",),
             costs={"robustness": 1.0, "clarity": 1.0},
+            form=True,
         ),
     ),
 )
@@ -258,6 +260,7 @@ STEP_2 = PracticeStep(
             new='"CIVIL").',
             breaks=("c4",),
             costs={"clarity": 1.0},
+            form=True,
         ),
     ),
 )

@@ -103,6 +103,7 @@ STEP_1 = PracticeStep(
             new="    Raises",
             breaks=("c4",),
             costs={"clarity": 1.0},
+            form=True,
         ),
     ),
 )
@@ -187,6 +188,7 @@ STEP_2 = PracticeStep(
             new="    rest = list(values)\n    ordered = [rest.pop(rest.index(min(rest))) for _ in values]\n",
             breaks=("c4",),
             costs={"clarity": 1.5},
+            form=True,
         ),
         Defect(
             id="one-side-only",
@@ -213,6 +215,7 @@ STEP_2 = PracticeStep(
             old="    low = int(place)\n",
             new="    x = place  # TODO: tidy up\n    low = int(x)\n",
             costs={"clarity": 1.5},
+            form=True,
         ),
     ),
 )

@@ -107,6 +107,7 @@ STEP_1 = PracticeStep(
             new="",
             breaks=("c4",),
             costs={"clarity": 1.0},
+            form=True,
         ),
     ),
 )
@@ -203,6 +204,7 @@ STEP_2 = PracticeStep(
             new="\n",
             breaks=("c4",),
             costs={"clarity": 1.0},
+            form=True,
         ),
     ),
 )
@@ -299,6 +301,7 @@ STEP_3 = PracticeStep(
             new="/{slugify('-'.join(title.lower().split()))}",
             breaks=("c4",),
             costs={"clarity": 1.5},
+            form=True,
         ),
         Defect(
             id="order-undocumented",
@@ -308,6 +311,7 @@ STEP_3 = PracticeStep(
             new="    `posts` itself",
             breaks=("c5",),
             costs={"clarity": 1.0},
+            form=True,
         ),
     ),
 )

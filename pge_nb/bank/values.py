@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..payloads import Json
+
+LEFT_TO_JUDGE = frozenset({"notebook", "browser"})
+"""The methods whose checks the judge decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +27,17 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oracle:
-    """Inputs with known outcomes for one function. ``name`` is "task/function", ``call`` is "module.function"."""
+    """Inputs with known outcomes for one function. ``name`` is "task/function", ``call`` is "module.function".
+
+    The module is the deliverables' own. Where they hold no function to call (a text, a page, a notebook) or one call tells
+    too little (a store), ``reader`` is the source of a module of the bank's, which goes by the name in ``call`` and looks at
+    the deliverables from the directory that they are in.
+    """
 
     name: str
     call: str
     cases: tuple[Case, ...]
+    reader: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +45,7 @@ class Defect:
     """A flaw that a generator may bring in: ``old``, found once in the solution's file ``path``, becomes ``new``.
 
     ``breaks`` are the ids of the checks that it makes unmet, ``costs`` the points that it takes off each criterion.
+    ``form``: it lies in the docstrings, the tone, repetitions or the like, where a reader sees it and no input can tell.
     """
 
     id: str
@@ -44,6 +55,7 @@ class Defect:
     new: str
     breaks: tuple[str, ...] = ()
     costs: Mapping[str, float] = field(default_factory=dict)
+    form: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,17 +135,52 @@ def by_judge(says: str) -> Mapping[str, Json]:
     return {"says": says, "method": "judge", "args": {}}
 
 
+def by_notebook(says: str, path: str, *shows: str) -> Mapping[str, Json]:
+    """A check that running a notebook from its first cell decides: it ends without an error and ``shows`` these texts."""
+    return _by_method(says, "notebook", path=path, compare=False, shows=list(shows))
+
+
+def by_browser(
+    says: str, path: str, *, see: Sequence[str], do: Sequence[Mapping[str, Json]] = (), then: Sequence[str] = ()
+) -> Mapping[str, Json]:
+    """A check that a browser decides: what the page shows, what is done there, and what it shows then."""
+    return _by_method(says, "browser", path=path, see=list(see), do=[dict(act) for act in do], then=list(then))
+
+
+def _by_method(says: str, method: str, **args: Json) -> Mapping[str, Json]:
+    return by_judge(says) if method in LEFT_TO_JUDGE else {"says": says, "method": method, "args": args}
+
+
 def criterion(name: str, description: str, weight: str = "standard", threshold: float = 7.0) -> dict[str, Json]:
     """A criterion as a planner writes it."""
     return {"name": name, "weight": weight, "description": description, "threshold": threshold}
 
 
-def planned(description: str, step: PracticeStep, *, skill: str, depends_on: tuple[int, ...] = ()) -> dict[str, Json]:
+def planned(
+    description: str, step: PracticeStep, *, skill: str, kind: str = "code", depends_on: tuple[int, ...] = ()
+) -> dict[str, Json]:
     """A step as a planner writes it; what the checks say is its success, so a run without contracts asks the same."""
     return {
         "description": description,
         "skill_type": skill,
-        "task_type": "code",
+        "task_type": kind,
         "depends_on": list(depends_on),
         "success": [check["says"] for check in step.checks],
     }
+
+
+def notebook(*cells: tuple[str, str]) -> str:
+    """A notebook file, never run, from pairs of cell type and source."""
+    listed: list[Json] = []
+    for number, (kind, text) in enumerate(cells, 1):
+        cell: dict[str, Json] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}}
+        cell |= {"execution_count": None, "outputs": []} if kind == "code" else {}
+        listed.append(cell | {"source": text.splitlines(keepends=True)})
+    kernel: Json = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    whole = {"cells": listed, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
+
+
+def in_cell(line: str) -> str:
+    """A piece of a line of a cell as it stands in the notebook file."""
+    return json.dumps(line, ensure_ascii=False)[1:-1]

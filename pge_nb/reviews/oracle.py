@@ -156,7 +156,8 @@ def _ask(oracle: Oracle, tree: Tree, seconds: float, *, allow_unsafe: bool) -> t
     """Send the inputs, take the answers: case index -> {"returns": value} or {"raises": name, "says": text}."""
     inputs = [{"args": encode(case.args), "kwargs": encode(case.kwargs)} for case in oracle.cases]
     token = secrets.token_hex(16)
-    asked = json.dumps({"call": oracle.call, "inputs": inputs, "root": str(tree.root), "token": token})
+    told = {"call": oracle.call, "inputs": inputs, "root": str(tree.root), "token": token, "reader": oracle.reader}
+    asked = json.dumps(told)
     argv = [sys.executable, "-I", str(CHILD)]
     ran = run(argv, tree.root, seconds=seconds, stdin=asked.encode(), allow_unsafe=allow_unsafe)
     answers: dict[int, dict[str, Json]] = {}
