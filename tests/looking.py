@@ -13,11 +13,16 @@ SECONDS = 20.0
 
 
 def look(
-    objects: Objects, method: str, args: Mapping[str, Json], files: Mapping[str, str], *, seconds: float = SECONDS
+    objects: Objects,
+    method: str | Review,
+    args: Mapping[str, Json],
+    files: Mapping[str, str],
+    *,
+    seconds: float = SECONDS,
 ) -> Outcome:
     """The outcome of one check over a tree of these files, after the review has vetted it."""
-    review: Review = shipped(seconds=seconds)[method]
-    check = Check(id="c1", says="it holds", method=method, args=args)
+    review: Review = shipped(seconds=seconds)[method] if isinstance(method, str) else method
+    check = Check(id="c1", says="it holds", method=review.name, args=args)
     assert review.vet(check) is None
     with laid([objects.file(path, text.encode()) for path, text in files.items()], objects) as tree:
         outcome = review.look(check, tree)
@@ -26,6 +31,7 @@ def look(
     return outcome
 
 
-def vetted(method: str, args: Mapping[str, Json], says: str = "it holds") -> str | None:
+def vetted(method: str | Review, args: Mapping[str, Json], says: str = "it holds") -> str | None:
     """Why a check's args cannot be used; None where they can."""
-    return shipped(seconds=SECONDS)[method].vet(Check(id="c1", says=says, method=method, args=args))
+    review: Review = shipped(seconds=SECONDS)[method] if isinstance(method, str) else method
+    return review.vet(Check(id="c1", says=says, method=review.name, args=args))

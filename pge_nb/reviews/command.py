@@ -101,12 +101,15 @@ def seen(ran: Ran, tree: Tree) -> str:
     )
     parts = [ended]
     parts += [
-        f"{name}:\n{_shown(text, tree)}" for name, text in (("stdout", ran.out), ("stderr", ran.err)) if text.strip()
+        f"{name}:\n{normalised(text, tree)}"
+        for name, text in (("stdout", ran.out), ("stderr", ran.err))
+        if text.strip()
     ]
     return "\n".join(parts)
 
 
-def _shown(text: str, tree: Tree) -> str:
+def normalised(text: str, tree: Tree) -> str:
+    """What a program printed, cut, without what differs from run to run: places, addresses, durations."""
     text = text.replace(str(tree.root), ".").replace(str(tree.root.parent), "..")
     text = re.sub(rf"{re.escape(tempfile.gettempdir())}/{SCRATCH}\d+-\w{{8}}(/{HOME})?", "/tmp", text)  # noqa: S108 - it is shown, not used
     text = ADDRESS.sub("0x...", DURATION.sub("... s", text)).strip()
