@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import importlib.resources
 import importlib.util
-import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .detached import environment
 from .errors import PgeError
 
 DEMO = "pge-demo"
@@ -27,9 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", title="other than the quickstart")
     resume = commands.add_parser("resume", help="go on with a run that stopped")
     resume.add_argument("name", nargs="?", default="", help="its task; none: the unnamed one in this directory")
+    resume.add_argument("--state", default="", help="its state file, in place of a name")
     given = parser.parse_args(arguments)
     try:
-        return go_on(given.name) if given.command == "resume" else quickstart(given.directory)
+        return go_on(given.name, given.state) if given.command == "resume" else quickstart(given.directory)
     except PgeError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
@@ -98,23 +100,21 @@ def own_kernel() -> Any:
     return OwnKernel
 
 
-def environment() -> dict[str, str]:
-    """This process's environment, without what would tell the kernel that it belongs to another notebook."""
-    package = str(Path(__file__).resolve().parents[1])
-    paths = [package, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    kept = {name: value for name, value in os.environ.items() if name != "JPY_SESSION_NAME"}
-    return {**kept, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-
-
-def go_on(name: str) -> int:
-    """Resume a run below the working directory; 0 where it passed or was kept at its best."""
+def go_on(name: str, state: str = "") -> int:
+    """Resume a run below the working directory; 0 where it passed or was kept at its best, 130 where it was interrupted."""
     from .commands import Here
-    from .commands.every_day import resume
+    from .commands.every_day import Interrupted, resume
     from .commands.live import Lines
 
+    for number in (signal.SIGINT, signal.SIGTERM):  # whoever started this may have had them ignored
+        signal.signal(number, signal.default_int_handler)
     here = Here(directory=Path.cwd(), progress=Lines)
-    here.turn_to(name)
-    view = resume(here)
+    here.turn_to(name, state)
+    try:
+        view = resume(here)
+    except Interrupted as error:
+        print("\n".join(error.lines), flush=True)
+        return 130
     print(view.plain())
     return 0 if view.mark in {"passed", "degraded"} else 1
 

@@ -30,13 +30,14 @@ LAYERS = """
     reviews skills
     results estimates
     contracts decisions moving inputs
+    detached
     state workspace models prompts
     sections
     prose latex
-    sandbox verdict bank phases redaction framing disk markdown columns
+    sandbox verdict bank phases redaction framing disk markdown
     run settable
     records
-    payloads interrupts nearness
+    payloads interrupts nearness columns
     calibration
     errors
 """

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from ..display import View
 from . import (
+    away,
     configuring,
     doctor,
     earlier,
@@ -31,6 +32,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "run": every_day.run,
         "show": every_day.show,
         "resume": every_day.resume,
+        "stop": away.stop,
         "answer": every_day.answer,
         "help": help_,
     },

@@ -14,10 +14,12 @@ from ..harness import PGEHarness
 from ..models import Request
 from ..models.choose import is_practice
 from ..payloads import Json, compact
+from ..phases import due
 from ..prose import counted
 from ..records import Choice, Role
 from ..run import Run
 from .addresses import Address, located
+from .away import send_away
 from .beginning import LimitFlags, TaskFlags, amend_limits, begun, harness_over
 from .earlier import of
 from .estimating import ahead
@@ -52,10 +54,11 @@ def run(
     *,
     body: str = "",
     raise_: Annotated[bool, "an error where the run does not pass, for CI"] = False,
+    detach: Annotated[bool, "go on in a process of its own: the kernel is free at once"] = False,
 ) -> View:
     """Carry a task to its end; the body of the cell is its prompt. Run again, it goes on or shows what is done."""
     harness, said = begun(here, name, body, flags)
-    return carry_on(here, harness, raise_=raise_, said=said)
+    return carry_on(here, harness, raise_=raise_, detach=detach, said=said)
 
 
 def show(
@@ -97,12 +100,13 @@ def answer(
     body: str = "",
     step: Annotated[int | None, "the step, where several ask"] = None,
     raise_: Annotated[bool, "an error where the run does not pass, for CI"] = False,
+    detach: Annotated[bool, "go on in a process of its own: the kernel is free at once"] = False,
 ) -> View:
     """Answer the open question, and go on."""
     run = here.needs_run()
     harness = harness_over(here, run)
     harness.answer(choice, body.strip() or " ".join(hint), step)
-    return carry_on(here, harness, raise_=raise_)
+    return carry_on(here, harness, raise_=raise_, detach=detach)
 
 
 def resume(
@@ -110,17 +114,27 @@ def resume(
     flags: LimitFlags = LimitFlags(),
     *,
     raise_: Annotated[bool, "an error where the run does not pass, for CI"] = False,
+    detach: Annotated[bool, "go on in a process of its own: the kernel is free at once"] = False,
 ) -> View:
     """Go on where the run stopped; limits may be raised."""
     run = here.needs_run()
     harness = harness_over(here, run)
     amend_limits(harness, run, flags, here.configured)
-    return carry_on(here, harness, raise_=raise_)
+    return carry_on(here, harness, raise_=raise_, detach=detach)
 
 
-def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, said: str = "") -> View:
-    """Take the run to its end, to a question or to a limit, telling of it meanwhile; ``said`` is told as well."""
-    before = len(harness.state.read().sections)
+def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, detach: bool = False, said: str = "") -> View:
+    """Take the run to its end, to a question or to a limit, telling of it meanwhile; ``said`` is told as well.
+
+    ``detach``: a process of its own does that. What has nothing left to do is shown at once.
+    """
+    run = harness.state.read()
+    before = len(run.sections)
+    if detach and raise_:
+        raise BadInput("--raise needs the end of the run, and --detach does not wait for it.", "Give one of them.")
+    if detach and due(run):
+        print_ahead(run)
+        return send_away(harness, run, said)
     run = carried(here, harness)
     view = views.run_view(run)
     met = "All of this was in the state file: nobody was asked, nothing was paid."
@@ -134,8 +148,7 @@ def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, said: str
 def carried(here: Here, harness: PGEHarness, enough: Callable[[Run], bool] = lambda _: False) -> Run:
     """Go on to the end, to a question, to a limit, or until there is ``enough``, telling of it meanwhile; the run."""
     run, progress = harness.state.read(), here.progress()
-    if cost := ahead(run):
-        print(cost)  # noqa: T201 - also where progress is silent, and before anything is paid
+    print_ahead(run)
     try:
         with contextlib.closing(harness.records()) as sections:  # type: ignore[type-var]
             for section in sections:
@@ -147,6 +160,12 @@ def carried(here: Here, harness: PGEHarness, enough: Callable[[Run], bool] = lam
     finally:
         progress.close()
     return run
+
+
+def print_ahead(run: Run) -> None:
+    """Print what is ahead of a run that may cost money."""
+    if cost := ahead(run):
+        print(cost)  # noqa: T201 - also where progress is silent, and before anything is paid
 
 
 class NotPassed(PgeError):
@@ -165,8 +184,13 @@ class Interrupted(KeyboardInterrupt):
             f"Interrupted; {counted(len(run.sections), 'section is', 'sections are')} whole in the state file."
         )
 
-    def _render_traceback_(self) -> list[str]:
+    @property
+    def lines(self) -> list[str]:
+        """The fact and the next move."""
         return [str(self), "Go on with %pge resume."]
+
+    def _render_traceback_(self) -> list[str]:
+        return self.lines
 
 
 def prompt(here: Here, run: Run, role: str, place: Address) -> View:

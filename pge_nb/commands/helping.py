@@ -19,6 +19,7 @@ EXAMPLES: Mapping[str, str] = {
     "run": "%pge run --practice textkit --seed 2",
     "show": "%pge show evaluations 2.1",
     "resume": "%pge resume --budget 10",
+    "stop": "%pge stop",
     "answer": "%pge answer retry mind the empty list",
     "help": "%pge help run",
     "load": "%pge load 2",
