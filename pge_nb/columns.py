@@ -5,10 +5,19 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
+JOINED = frozenset("\u200b\u200c\u200d\u2060").union(map(chr, range(0x1160, 0x1200)))
+"""Joiners without a width, and the vowels and finals of a Hangul syllable that is written letter by letter."""
+
 
 def columns_of(text: str) -> int:
-    """How many columns of a terminal a text takes: two for a wide character, none for a combining one."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    """How many columns of a terminal a text takes: two for a wide character, none for one that joins another."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me") or char in JOINED:
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def wrapped(text: str, size: int, most: int = 5) -> list[str]:

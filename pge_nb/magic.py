@@ -144,6 +144,8 @@ def split(line: str, names: Mapping[str, object]) -> list[str]:
 
     lexer = shlex.shlex(interpolated(line, names, put_aside), posix=True, punctuation_chars=False)
     lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""
+    # The blank of a Chinese or Japanese keyboard, and the one that comes with a line of a web page.
+    lexer.whitespace += "\u3000\u00a0"
     try:
         words = list(lexer)
     except ValueError:
@@ -233,6 +235,7 @@ def chosen(words: Sequence[str], here: Here) -> tuple[Command, list[str]]:
     """The command that the first word names, and the words after it. No word, or the name of a task: the status."""
     from .commands import COMMANDS
     from .commands.every_day import status
+    from .workspace import composed
 
     if not words:
         return status, []
@@ -242,7 +245,7 @@ def chosen(words: Sequence[str], here: Here) -> tuple[Command, list[str]]:
     if words[0] in HELP:
         return COMMANDS["help"], []
     # A task may not take a command's word away, whatever directory lies about.
-    if words[0] in here.names():
+    if composed(words[0]) in here.names():
         return status, list(words)
     hint = did_you_mean(words[0], [*COMMANDS, *here.names()])
     raise UsageError(f"There is no %pge {bare(words[0])}.{hint} %pge help lists what there is.")

@@ -6,12 +6,16 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from .columns import columns_of, wrapped
+
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 """Control, bidi, byte order mark, line and paragraph separator, lone surrogate: all but tab and newline."""
 SPECIAL = re.compile(r"[\\`*\[\]<~&$#|]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|(?<=\w)://|(?<=[Ww]{3})\.")
 ENTITIES = {"|": "&#124;", "<": "&lt;", "&": "&amp;"}
+WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff]")
+"""Letters and marks of Chinese, Japanese and Korean, which leave no blanks between words: a line may end after any."""
 LEADING = re.compile(r"^(?:[-+>]|\d{1,9}[.)])")
 RULER = re.compile(r"^[-=:\s]+$")
 
@@ -51,9 +55,16 @@ def said(text: str, width: int = 110) -> list[str]:
     """Prose of somebody else in a fence, its long lines wrapped: a fence does not wrap by itself."""
     lines = []
     for line in visible(text).split("\n"):
-        wrapped = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False, replace_whitespace=False)
-        lines += wrapped if len(line) > width and wrapped else [line]
+        lines += _wrapped(line, width) or [line]
     return fence("\n".join(lines))
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    if WIDE.search(line) and columns_of(line) > width:
+        return wrapped(line, width, most=len(line))
+    if len(line) <= width:
+        return []
+    return textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False, replace_whitespace=False)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

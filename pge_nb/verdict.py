@@ -16,6 +16,10 @@ from .records import WEIGHTS, Check, Criterion, Finding, Verdict
 Trend = Literal["rising", "flat", "falling"]
 JUDGE = "judge"
 LOWEST, HIGHEST = 0.0, 10.0
+MEANINGLESS = dict.fromkeys(
+    map(ord, "\u0640\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
+)
+"""Tatweel, which stretches an Arabic word, the marks of direction, the byte order mark: who copies leaves them out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +47,16 @@ def usable_score(value: object) -> float | None:
 
 
 def folded(text: str) -> str:
-    """Text as quotes are compared: NFC, runs of white space one space."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    """Text as quotes and names are compared: NFC, runs of white space one space, without what `MEANINGLESS` holds."""
+    return " ".join(unicodedata.normalize("NFC", text.translate(MEANINGLESS)).split())
+
+
+def meant(said: str, known: Collection[str]) -> str:
+    """The name that was meant: the one that is written so, else the only one that is but for its form and case, else ``said``."""
+    if said in known:
+        return said
+    alike = [one for one in known if folded(one).casefold() == folded(said).casefold()]
+    return alike[0] if len(alike) == 1 else said
 
 
 def grade(

@@ -131,6 +131,11 @@ def misplaced(path: str) -> str | None:
     return None
 
 
+def composed(path: str) -> str:
+    """The path in NFC: a letter with its accent is one character in some models' replies and two in others', and one file."""
+    return unicodedata.normalize("NFC", path)
+
+
 def _reserved(part: str) -> bool:
     return part.partition(".")[0].rstrip().lower() in DEVICE_NAMES or part.endswith((" ", ".")) or ":" in part
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from ..models import About
 from ..payloads import Json
 from ..records import FileRef, Refusal
-from ..workspace import MAX_FILE_BYTES, Tree, clash, layered, refused
+from ..workspace import MAX_FILE_BYTES, Tree, clash, composed, layered, refused
 from .desk import LIST, READ, RUN, SEARCH, TEXT, Desk
 from .equipment import Equipment
 from .loop import Tool, ToolCall
@@ -68,7 +68,7 @@ class Bench(Desk):
 
     def write(self, path: str, text: str) -> str:
         """Write a deliverable; the reason where that is refused."""
-        path = path.strip().removeprefix("./")
+        path = composed(path.strip().removeprefix("./"))
         content = text.encode("utf-8", "backslashreplace")
         if reason := self._reason(path, len(content)):
             self.refusals.append(Refusal(path=path[:200], reason=reason))

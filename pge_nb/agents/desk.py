@@ -10,7 +10,7 @@ from ..payloads import Json
 from ..records import Check, FileRef, attempt_hash
 from ..reviews.command import Command, CommandArgs, seen
 from ..sandbox import run
-from ..workspace import Tree, laid
+from ..workspace import Tree, composed, laid
 from .equipment import Equipment
 from .loop import Tool, ToolCall
 
@@ -62,7 +62,7 @@ class Desk:
         return self._run(turn, text["command"])
 
     def _text(self, path: str) -> str | None:
-        file = self.files.get(path.strip().removeprefix("./"))
+        file = self.files.get(composed(path.strip().removeprefix("./")))
         return None if file is None else self.equipment.objects.get(file.sha256).decode("utf-8", "replace")
 
     def _read(self, path: str, start: str) -> str:

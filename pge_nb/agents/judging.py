@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from ..models import NONCE
 from ..payloads import Json, compact
 from ..records import Attempt, Check, Criterion, Evidence, FileRef
-from ..verdict import JUDGE, Claim, faults, folded, usable_score
+from ..verdict import JUDGE, Claim, faults, folded, meant, usable_score
 from ..workspace import Objects
 from .replies import Unusable, json_alone
 
@@ -20,7 +20,7 @@ DIFF_BUDGET = 8_000
 LOOKALIKE = re.compile(r"<(\s*/?\s*)(artifact|evidence|diff)\b", re.IGNORECASE)
 NEUTRALISED = re.compile(r"<(\s*/?\s*)_(artifact|evidence|diff)\b", re.IGNORECASE)
 NEUTRAL_NONCE = NONCE.replace("-", "_")
-SEPARATORS = re.compile(r"[,;\s]+")
+SEPARATORS = re.compile(r"[,;\s，；、،؛「」]+")  # noqa: RUF001 - commas of other scripts
 MAX_DIFF_LINES = 20_000
 """Of one file, before and after: comparing takes time that grows with the square."""
 MAX_SAYS = 2_000
@@ -138,10 +138,7 @@ def read_claims(text: str, docket: Docket) -> list[Claim]:
 
 
 def _same(said: Json, known: Collection[str]) -> str:
-    """The name that was meant: the one that is written so, else the only one that is but for its case, else what was said."""
-    name = said.strip() if isinstance(said, str) else f"{said}"
-    alike = [one for one in known if one.casefold() == name.casefold()]
-    return alike[0] if name not in known and len(alike) == 1 else name
+    return meant(said.strip() if isinstance(said, str) else f"{said}", known)
 
 
 def _cited(given: Json, known: Collection[str]) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ from ..prompts import fill
 from ..prose import counted
 from ..records import Criterion, Plan, Record, Step, Weight
 from ..run import Run
-from ..workspace import refused
+from ..verdict import meant
+from ..workspace import composed, refused
 from .equipment import Agent, ask, effort_of, model_of
 from .inputs_told import inputs_told
 from .replies import Unusable, json_somewhere
@@ -103,7 +104,7 @@ def read_plan(value: dict[str, Json], criteria: tuple[Criterion, ...]) -> Plan:
     found = _criteria(value.get("criteria"), notes)
     if not found and criteria:
         notes.append("the plan named no criteria; the default ones stand")
-    deliverables = tuple(path for path in _texts(value.get("deliverables")) if refused(path) is None)
+    deliverables = tuple(composed(path) for path in _texts(value.get("deliverables")) if refused(path) is None)
     return Plan(
         title=_text(value.get("title")) or _text(steps[0].description),
         scope=_text(value.get("scope")),
@@ -154,14 +155,14 @@ def _step(item: Json, number: int, notes: list[str]) -> Step:
 def _criteria(value: Json, notes: list[str]) -> tuple[Criterion, ...]:
     found: dict[str, Criterion] = {}
     for item in value if isinstance(value, list) else []:
-        name = _text(item.get("name"))[:MAX_NAME].strip() if isinstance(item, dict) else ""
+        name = composed(_text(item.get("name"))[:MAX_NAME].strip()) if isinstance(item, dict) else ""
         if CHECK_ID.fullmatch(name):
             # Findings name checks and criteria alike.
             name = f"criterion {name}"
         if not isinstance(item, dict) or not name:
             notes.append(f"a criterion without a name was left out: {item!r:.80}")
             continue
-        if name.casefold() in {known.casefold() for known in found}:
+        if meant(name, found) in found:
             notes.append(f"the criterion {name!r:.80} stood twice; the first stands")
             continue
         weight: Weight = "standard"

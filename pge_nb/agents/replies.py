@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import NoReturn
 
 from ..payloads import Json, all_mended, mended
+from ..workspace import composed
 from .fences import Fence, fences
 
 MAX_REPLY = 4_000_000
@@ -21,6 +22,7 @@ LONGEST_LINE = 300
 """Characters of a line that may name a file."""
 TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 REST_OF_STRING = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+BETWEEN_WORDS = re.compile(r"[\s：，。、；「」『』（）《》“”«»¿¡،؛؟]+")  # noqa: RUF001 - marks of other scripts
 PATH = re.compile(r"[\w./~-]+\.[^\W\d]\w{0,7}")
 LABEL = re.compile(r"(?:\d+[.)]\s+)?(?:(?:file ?name|file|path)(?:\s\d+)?\s*[:=]|file\s)?", re.IGNORECASE)
 WRITE_FILE = re.compile(r'\{[^{}]{0,200}"write_file"')
@@ -231,7 +233,7 @@ def files_in(text: str, deliverables: tuple[str, ...]) -> Files:
 
 def _ended(content: str, path: str = "") -> str:
     first, _, rest = content.partition("\n")
-    if path and first.strip() == path:
+    if path and composed(first.strip()) == composed(path):
         content = rest  # The path stood on the block's first line, where no language has one.
     return content if content.endswith("\n") or not content else content + "\n"
 
@@ -250,8 +252,8 @@ def _supplied(missing: list[str], unnamed: list[Fence], deliverables: tuple[str,
 
 
 def _mentioned(line: str, deliverables: tuple[str, ...]) -> set[str]:
-    words = {word.strip("`*\"'():;,").removesuffix(".") for word in line.split()}
-    return words & set(deliverables)
+    words = {word.strip("`*\"'():;,").removesuffix(".") for word in BETWEEN_WORDS.split(line)}
+    return {path for path in deliverables if not {path, composed(path)}.isdisjoint({*words, *map(composed, words)})}
 
 
 def _fit(block: Fence, path: str) -> int:
@@ -265,11 +267,12 @@ def _fit(block: Fence, path: str) -> int:
 
 def _path_of(block: Fence, deliverables: tuple[str, ...]) -> str | None:
     first = block.text.split("\n", 1)[0]
+    known = {composed(path): path for path in deliverables}
     for names in (_info_names(block.info), _line_names(block.before), _comment_names(first)):
-        plain = [name.removeprefix("./") for name in names]
+        plain = [composed(name.removeprefix("./")) for name in names]
         for name in plain:
-            if name in deliverables:
-                return name
+            if name in known:
+                return known[name]
         for name in plain:
             if PATH.fullmatch(name):
                 return name
@@ -317,4 +320,4 @@ def _written(block: Fence) -> tuple[str, str] | None:
     path, content = (given.get("path"), given.get("content")) if isinstance(given, dict) else (None, None)
     if not isinstance(path, str) or not isinstance(content, str):
         raise Unusable("it lacks a path or a content")
-    return path.strip().removeprefix("./"), content
+    return composed(path.strip().removeprefix("./")), content

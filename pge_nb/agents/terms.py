@@ -11,7 +11,7 @@ from ..records import Check
 from ..reviews import Review
 from ..reviews.sentences import said_case
 from ..verdict import JUDGE, folded
-from ..workspace import clash, refused
+from ..workspace import clash, composed, refused
 from .replies import Unusable
 
 MAX_CHECKS = 40
@@ -68,7 +68,7 @@ def _deliverables(value: Json, notes: list[str], *, strict: bool) -> tuple[str, 
         path = item.get("path") if isinstance(item, dict) else item
         if not isinstance(path, str):
             raise Unusable("a deliverable is no path")
-        path = path.strip().removeprefix("./")
+        path = composed(path.strip().removeprefix("./"))
         if why := refused(path):
             raise Unusable(f"the deliverable {path!r:.80} cannot be written: {why}")
         if other := clash(path, paths):

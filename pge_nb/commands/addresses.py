@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from ..errors import BadInput
 from ..nearness import nearest
 from ..run import Run
+from ..verdict import meant
+from ..workspace import composed
 from .here import Here
 
 WHERE = re.compile(r"(\d{1,6})(?:\.(\d{1,6}))?(?:/(.+))?")
-WHOSE = re.compile(r"([^\W\d_][\w-]*)?(?:@(\d{1,6}))?")
+WHOSE = re.compile(r"([^\W\d_][^\s@:/]*)?(?:@(\d{1,6}))?")
 HOW = "Write STEP, STEP.ATTEMPT or STEP.ATTEMPT/CHECK, as in 2.1; NAME@1:2.1 is in an earlier run."
 
 
@@ -49,7 +51,7 @@ def run_named(text: str, here: Here) -> Here:
     match = WHOSE.fullmatch(text)
     if not match or not text:
         raise BadInput(f"{text!r} is no address.", HOW)
-    name, number = match[1], match[2]
+    name, number = composed(match[1] or ""), match[2]
     if name and name not in here.names():
         raise BadInput(
             f"There is no task {name} here.", _nearest(name, here.names()) or "%pge runs lists what there is."
@@ -91,8 +93,8 @@ def _check(run: Run, step: int, check: str) -> str:
     contract = run.contract(step)
     there = [one.id for one in contract.checks] if contract else []
     there += [criterion.name for criterion in run.plan.criteria] if run.plan else []
-    if check in there:
-        return check
+    if (name := meant(check, there)) in there:
+        return name
     move = _nearest(check, there) or f"There are {', '.join(there) or 'none'}."
     raise BadInput(f"Step {step} has no check or criterion {check}.", move)
 

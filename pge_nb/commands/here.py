@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,10 +17,10 @@ from ..notebook import Place, names
 from ..run import Run
 from ..settings import Settings, Sources
 from ..state import FILE_NAME
-from ..workspace import DEVICE_NAMES, MAX_NAME_BYTES
+from ..workspace import DEVICE_NAMES, MAX_NAME_BYTES, composed
 from .live import Progress, Quiet
 
-NAME = re.compile(r"[^\W\d_][\w-]{0,63}")
+LONGEST_NAME = 64
 NONE_GIVEN: Mapping[str, object] = MappingProxyType({})
 NOT_NAMES = frozenset({"work", "earlier", "exports"}) | DEVICE_NAMES
 
@@ -53,7 +53,8 @@ class Here:
         """Make another task the one that commands are about."""
         if name and state:
             raise BadInput(f"Both a name ({name}) and --state were given.", "Give one of them.")
-        if name and (not NAME.fullmatch(name) or name.casefold() in NOT_NAMES):
+        name = composed(name)
+        if name and (not _is_name(name) or name.casefold() in NOT_NAMES):
             raise BadInput(
                 f"{name!r:.80} cannot be the name of a task.",
                 "Begin with a letter, then letters, digits, - and _, 64 at most; not work, earlier, exports, nor one that "
@@ -133,6 +134,12 @@ class Here:
                 f"Look at another task: {others}." if others else "Begin with %%pge run.",
             )
         return run
+
+
+def _is_name(name: str) -> bool:
+    """A letter first, then letters, digits, - and _ of any script, with the marks that some scripts put on a letter."""
+    inner = (char.isalnum() or char in "-_" or unicodedata.category(char) in ("Mn", "Mc") for char in name)
+    return name[0].isalpha() and len(name) <= LONGEST_NAME and all(inner)
 
 
 def path_of(text: str) -> Path:

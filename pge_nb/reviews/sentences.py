@@ -11,7 +11,9 @@ from ..errors import BadInput
 from ..payloads import Json, encode
 
 MAX_CALL = 500
-CALL = re.compile(r"(?<![\w])([A-Za-z_]\w*)\(")
+LATIN = r"A-Za-z0-9_\u00c0-\u024f"
+"""What a Latin name may hold. A script without blanks between words writes its own letters right before it."""
+CALL = re.compile(rf"(?<![{LATIN}])((?![0-9])[{LATIN}]+)\(")
 RETURNS = re.compile(r"`?\s*(?:should |must )?(?:==|returns?|gives?|equals?|is)\s+(?:equal to )?(.+)", re.DOTALL)
 RAISES = re.compile(r"`?\s*(?:should |must )?raises?\s+(?:an? )?`?([A-Z]\w*)")
 
@@ -31,7 +33,8 @@ def said_call(sentence: str, function: str) -> SaidCall | None:
     None where there is none, where there are several, and where the arguments are no literals that JSON has.
     """
     name = function.rsplit(".", 1)[-1]
-    starts = [match.start(1) for match in re.finditer(rf"(?<![\w])({re.escape(name)})\(", sentence)]
+    before = LATIN if re.fullmatch(f"[{LATIN}]+", name) else r"\w"
+    starts = [match.start(1) for match in re.finditer(rf"(?<![{before}])({re.escape(name)})\(", sentence)]
     if len(starts) != 1:
         return None
     rest = sentence[starts[0] : starts[0] + MAX_CALL]
