@@ -39,7 +39,9 @@ def test_every_kind_of_attempt_is_shown_with_what_came_of_it(shell: Shell) -> No
 
 def doctored(begun: str) -> str:
     """What is told where this machine is made to be another one first."""
-    ended = "from pge_nb.commands.doctor import doctor\nview = doctor(None)\nprint(view.plain(), *view.blocks[0].rows)\n"
+    ended = (
+        "from pge_nb.commands.doctor import doctor\nview = doctor(None)\nprint(view.plain(), *view.blocks[0].rows)\n"
+    )
     program = f"{begun}\n{ended}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)

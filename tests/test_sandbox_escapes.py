@@ -106,6 +106,19 @@ def test_nothing_gets_out_in_a_container_that_forbids_namespaces(unprivileged: b
 
 
 @linux
+def test_daemons_floods_and_time_limits_end_the_same_way_in_such_a_container() -> None:
+    these = [
+        "tests/test_sandbox.py::test_a_daemon_does_not_outlive_its_run[pass-pass]",
+        "tests/test_sandbox.py::test_a_command_that_ignores_signals_is_killed",
+        "tests/test_sandbox.py::test_a_command_that_closes_its_outputs_is_still_limited",
+        "tests/test_sandbox.py::test_output_without_end_is_cut_and_the_command_killed[stdout]",
+        "tests/test_sandbox.py::test_a_command_that_writes_too_much_is_killed_and_that_is_told[many files]",
+    ]
+    program = f"import os, pytest\nos.chdir({str(ROOT)!r})\nassert pytest.main({['-q', *these]!r}) == 0\n"
+    assert "5 passed" in in_a_container(program, unprivileged=True)
+
+
+@linux
 @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() != 0, reason="only root can become an ordinary user")
 def test_nothing_gets_out_for_an_ordinary_user(tmp_path: Path) -> None:
     """The interpreter may lie where no other user looks, so that right is kept; else it is a user like any."""
@@ -242,6 +255,28 @@ def test_permissions_and_times_are_left_alone_and_copies_succeed(tmp_path: Path)
     assert code(text, tmp_path).out == "a\n"
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "a").stat().st_mtime > 1
+
+
+@linux
+@pytest.mark.parametrize("version", sorted({1, 2, 3, landlock_version()}))
+def test_what_may_be_read_cannot_be_emptied(version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before version 3 Landlock lets a file be truncated by whoever may read it, and so would empty a person's own packages."""
+    library, inside = tmp_path / "library", tmp_path / "inside"
+    for place in (library, inside):
+        place.mkdir()
+    (library / "file").write_text("whole")
+    (library / "file").chmod(0o666)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(library))
+    text = (
+        f"import os\nplace = {str(library / 'file')!r}\nprint(open(place).read())\n"
+        "for act in (lambda: os.open(place, os.O_TRUNC), lambda: os.truncate(place, 0), lambda: open(place, 'a')):\n"
+        "    try: print(act())\n"
+        "    except OSError as error: print(type(error).__name__)\n"
+    )
+    for rung in RUNGS:
+        ran = code(text, inside, rung=replace(rung, landlock=version))
+        assert ran.out.split() == ["whole", *["PermissionError"] * 3], ran.err
+    assert (library / "file").read_text() == "whole"
 
 
 @linux

@@ -145,37 +145,48 @@ def fetched(port: int) -> bytes:
     raise AssertionError("nobody answers")
 
 
+CHANNELS = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
+
+
 @linux
 @needs_ports
 def test_a_kernel_runs_on_its_five_ports(tmp_path: Path) -> None:
+    for _ in range(3):  # Another program may take one of the ports first.
+        if (said := asked_of_a_kernel(tmp_path)) is not None:
+            break
+    assert said == "42\nPermissionError\n"
+
+
+def asked_of_a_kernel(place: Path) -> str | None:
+    """What a kernel in the sandbox prints; None where it did not start."""
     from jupyter_client.blocking.client import BlockingKernelClient
 
-    ports = dict(zip(("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port"), free_ports(5), strict=True))
+    ports = dict(zip(CHANNELS, free_ports(len(CHANNELS)), strict=True))
     connection = {"ip": "127.0.0.1", "transport": "tcp", "key": "k" * 32, "signature_scheme": "hmac-sha256", **ports}
-    (tmp_path / "kernel.json").write_text(json.dumps(connection))
-    start = ["python", "-m", "ipykernel_launcher", "-f", str(tmp_path / "kernel.json")]
-    with confined(start, tmp_path, seconds=60, ports=[*ports.values()], bounds=Bounds(memory=4 << 30)) as made:
-        kernel = subprocess.Popen(made.argv, env=made.env, start_new_session=True, stderr=subprocess.PIPE)
+    (place / "kernel.json").write_text(json.dumps(connection))
+    start = ["python", "-m", "ipykernel_launcher", "-f", str(place / "kernel.json")]
+    code = (
+        "import socket\nprint(6 * 7)\n"
+        "try: socket.create_connection(('127.0.0.1', 1))\nexcept OSError as error: print(type(error).__name__)"
+    )
+    said: list[str] = []
+    with confined(start, place, seconds=60, ports=[*ports.values()], bounds=Bounds(memory=4 << 30)) as made:
+        kernel = subprocess.Popen(made.argv, env=made.env, start_new_session=True, stderr=subprocess.DEVNULL)
         client = BlockingKernelClient()
         client.load_connection_info(connection)
+        client.start_channels()
         try:
-            client.start_channels()
             client.wait_for_ready(timeout=40)
-            said: list[str] = []
-            asked = (
-                "import socket\nprint(6 * 7)\n"
-                "try: socket.create_connection(('127.0.0.1', 1))\nexcept OSError as error: print(type(error).__name__)"
-            )
             client.execute_interactive(
-                asked, timeout=30, output_hook=lambda m: said.append(m["content"].get("text", ""))
+                code, timeout=40, output_hook=lambda message: said.append(message["content"].get("text", ""))
             )
-            assert "".join(said) == "42\nPermissionError\n"
+        except (RuntimeError, TimeoutError):
+            return None
         finally:
             client.stop_channels()
             kernel.terminate()
-            assert kernel.stderr is not None
-            kernel.stderr.close()
             kernel.wait(10)
+    return "".join(said)
 
 
 @linux

@@ -89,6 +89,26 @@ def test_a_run_is_not_begun_where_nothing_holds_and_an_allowed_one_says_so(tmp_p
     assert said[:3] == ["refused False", NOT_ISOLATED, repr({NOT_ISOLATED})]
 
 
+def test_a_full_disk_is_told_in_two_lines(tmp_path: Path) -> None:
+    """A limit on the size of files stands for it: both fail at the same write."""
+    if sys.platform != "linux":
+        pytest.skip("nothing is written elsewhere")
+    program = (
+        "import resource, signal\nfrom pathlib import Path\n"
+        "from pge_nb import sandbox\nfrom pge_nb.errors import SandboxUnavailable\n"
+        "assert sandbox.standing()\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        f"try: sandbox.run(['python', '-c', 'pass'], Path({str(tmp_path)!r}), seconds=5)\n"
+        "except SandboxUnavailable as error: print(error)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    fact, move = done.stdout.strip().split("\n")
+    assert fact.startswith("The sandbox could not be set up in ")
+    assert "TMPDIR" in move
+
+
 def test_the_words_name_the_layers() -> None:
     whole = Rung(landlock=7, seccomp=True, other_user=True)
     assert whole.says.startswith("isolated: ")

@@ -107,22 +107,28 @@ def confined(
     chosen = rung or _rung(allow_unsafe=allow_unsafe)
     with scratch() as place:
         home, orders, cwd = place / HOME, place / "orders", Path(os.path.realpath(cwd))
-        home.mkdir()
         env = environment(home)
+        home.mkdir()
         if chosen == UNSAFE or os.name != "posix":
             yield Confined(argv=tuple(own_python(argv)), env=env, home=home, rung=chosen)
             return
-        descriptors = write_orders(
-            orders,
-            chosen,
-            cwd=cwd,
-            home=home,
-            seconds=seconds,
-            bounds=bounds or Bounds(),
-            ports=ports,
-            report=report,
-            dies=dies,
-        )
+        try:
+            descriptors = write_orders(
+                orders,
+                chosen,
+                cwd=cwd,
+                home=home,
+                seconds=seconds,
+                bounds=bounds or Bounds(),
+                ports=ports,
+                report=report,
+                dies=dies,
+            )
+        except OSError as error:
+            raise SandboxUnavailable(
+                f"The sandbox could not be set up in {place.parent}: {error.strerror}.",
+                "Make room there, or set TMPDIR to a place that has some before the kernel starts.",
+            ) from None
         launch = [sys.executable, "-I", "-S", "-c", START, os.fspath(orders), *own_python(argv)]
         argv = tuple(wrapped(launch, chosen, cwd=cwd, place=place, ports=bool(ports)))
         yield Confined(argv=argv, env=env, home=home, rung=chosen, descriptors=descriptors)
