@@ -13,7 +13,7 @@ from typing import get_args
 
 from .errors import BadInput
 from .inputs import Given
-from .models.choose import RECORDING, default_model, is_practice
+from .models.choose import RECORDING, default_model, is_practice, recorded_at
 from .models.limits import Limits, Prices
 from .models.replay import Replay
 from .payloads import Json, compact, encode
@@ -167,7 +167,7 @@ class HarnessConfig(Settable):
         return dict(sorted(self.effort.items()))
 
     def _recorded(self, model: str) -> dict[str, Json]:
-        header = Replay(Path(model.removeprefix(RECORDING)).expanduser()).header
+        header = Replay(recorded_at(model)).header
         recorded = header.get("settings")
         if not isinstance(recorded, dict):
             raise BadInput(f"{model} does not say with which settings it was made.", "Use a calls.jsonl of a run.")

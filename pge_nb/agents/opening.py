@@ -12,7 +12,7 @@ from ..config import HarnessConfig, identity, limits_in, uses_practice
 from ..errors import BadInput, ModelFailed, StateBusy
 from ..inputs import RECORDED, Given
 from ..models import Listen, Model, Stop
-from ..models.choose import ByName
+from ..models.choose import ByName, recorded_at
 from ..models.limits import Prices
 from ..models.recording import Recording
 from ..models.replay import Replay
@@ -124,7 +124,7 @@ def equip(
     settings = run.settings
     recorded = settings.get("recording")
     if model is None:
-        model = Replay(Path(str(recorded).partition(":")[2]).expanduser()) if recorded else ByName()
+        model = Replay(recorded_at(str(recorded))) if recorded else ByName()
     seconds = settings.get("review_seconds")
     own = config.review_methods if config else {}
     # Who goes on with a run elsewhere may allow there what was not needed where it began.

@@ -34,7 +34,8 @@ def _row(setting: Setting, given: Given, frozen: dict[str, Cell] | None) -> tupl
     there: tuple[Cell, ...] = ()
     if frozen is not None:
         old = frozen.get(setting.name)
-        there = (None if old == value else "none" if old is None else old,)
+        same = old == value or given.value == "auto"  # what a run froze is what that came to
+        there = (None if same else "none" if old is None else old,)
     return (Code(setting.name), value, *there, given.place or given.source, setting.says)
 
 

@@ -16,7 +16,7 @@ from ..prose import counted
 from ..run import Run
 from ..views.ends import caveats, foot, title
 from .addresses import run_named
-from .here import Here
+from .here import Here, path_of
 
 Name = Literal["latex", "csv", "html", "notebook", "bundle", "git"]
 
@@ -98,7 +98,7 @@ def _exports(root: Path) -> Path:
 def _place(form: Form, to: str, here: Here, exports: Path) -> Path:
     if not to:
         return exports / form.place
-    place = here.directory / Path(to).expanduser()
+    place = here.directory / path_of(to)
     return place / form.place if place.is_dir() and not form.place.endswith("/") else place
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import BadInput
-from ..models.choose import RECORDING
+from ..models.choose import RECORDING, recorded_at
 from ..models.replay import Replay
 from ..nearness import nearest
 from ..payloads import Json, Misfit, decode
@@ -87,7 +87,7 @@ def recorded_inputs(model: str) -> tuple[Input, ...]:
     """The inputs of the run that a model replays; empty for one that replays none. ``BadInput`` where they cannot be read."""
     if not model.startswith(RECORDING):
         return ()
-    header = Replay(Path(model.removeprefix(RECORDING)).expanduser()).header
+    header = Replay(recorded_at(model)).header
     try:
         return decode(_Recorded, {RECORDED: header.get(RECORDED, [])}).inputs
     except Misfit as error:

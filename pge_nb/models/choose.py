@@ -29,6 +29,15 @@ def is_practice(name: str) -> bool:
     return name == "practice" or name.startswith("practice:")
 
 
+def recorded_at(name: str) -> Path:
+    """Where the recording of a model's name ``recording:PATH`` is."""
+    path = name.removeprefix(RECORDING)
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise BadInput(f"There is no home directory for {path!r:.80}.", "Write the path without ~.") from None
+
+
 def open_model(name: str, *, key: str | None = None) -> Model:
     """The model of this name: ``practice[:settings]``, ``recording:PATH``, else one that the Messages API knows.
 
@@ -44,7 +53,7 @@ def open_model(name: str, *, key: str | None = None) -> Model:
     if name.startswith(RECORDING):
         from .replay import Replay
 
-        return Replay(Path(name.removeprefix(RECORDING)).expanduser())
+        return Replay(recorded_at(name))
     from .claude import Claude
 
     return Claude(key=key)
@@ -56,7 +65,7 @@ def sent_name(name: str, role: str) -> str:
         return name
     from .replay import Replay
 
-    models = Replay(Path(name.removeprefix(RECORDING)).expanduser()).models
+    models = Replay(recorded_at(name)).models
     if role not in models:
         raise BadInput(f"{name} holds no call of the {role}.", "%pge model NAME chooses another one.")
     return models[role]
