@@ -163,6 +163,8 @@ def end(child: subprocess.Popen[bytes], *, supervised: bool) -> int:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             child.terminate()
         _ends(child, GONE_WITHIN)
+    if supervised and child.poll() not in (None, -signal.SIGKILL):
+        return child.wait()  # Whoever supervised ended last; one who was killed may have left others.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     code = child.wait()
