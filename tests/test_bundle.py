@@ -577,8 +577,9 @@ def opened(shell: Shell) -> Iterator[object]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_that_could_lead_elsewhere_is_refused(opened: object, tmp_path: Path, name: str) -> None:
-    a_zip(tmp_path / "x.zip", ("shared_state.md", b"x"), (name, b"evil"))
-    opened(tmp_path)  # type: ignore[operator]
+    for kind in ("pge-bundle/1", "pge-saved/1"):
+        a_zip(tmp_path / "x.zip", ("shared_state.md", b"x"), (name, b"evil"), manifest={"format": kind})
+        assert ", and it" in opened(tmp_path)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFSOCK, stat.S_IFDIR])
@@ -651,6 +652,8 @@ def test_a_zip_that_unpacks_to_too_much_is_refused_by_what_it_says_and_by_what_i
     monkeypatch.setattr(archive, "MAX_BYTES", 1_000_000)
     a_zip(tmp_path / "x.zip", ("shared_state.md", b"0" * 2_000_000))
     assert "more than is unpacked here" in opened(tmp_path)  # type: ignore[operator]
+    with pytest.raises(BadInput, match="more than is unpacked here"):
+        archive.look(tmp_path / "x.zip")
     # It says that it is small: only so much is ever read.
     place = a_zip(tmp_path / "x.zip", ("shared_state.md", b"0" * 2_000_000))
     place.write_bytes(place.read_bytes().replace(struct.pack("<L", 2_000_000), struct.pack("<L", 10)))

@@ -322,9 +322,11 @@ def test_a_section_without_a_time_has_that_of_the_section_before(made: Path) -> 
 # Other people's repositories and settings
 
 
-def test_no_hook_and_no_setting_of_the_person_takes_part(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_hook_and_no_setting_of_the_person_takes_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "run").mkdir()
+    hand = Hand(tmp_path / "run", **{".gitattributes": b"* filter=theirs\n"})
+    hand.attempt(1, 1, a=b"1\n")
+    hand.decide(1, "accept", 1)
     hooks, fired = tmp_path / "hooks", tmp_path / "fired"
     hooks.mkdir()
     for name in ("post-checkout", "reference-transaction", "pre-commit", "post-index-change"):
@@ -336,7 +338,8 @@ def test_no_hook_and_no_setting_of_the_person_takes_part(
     home.mkdir()
     (home / ".gitconfig").write_text(
         f"[core]\n\thooksPath = {hooks}\n\tfsmonitor = {hooks}/pre-commit\n\tautocrlf = true\n"
-        f"[init]\n\ttemplateDir = {template}\n\tdefaultBranch = other\n[commit]\n\tgpgSign = true\n",
+        f"[init]\n\ttemplateDir = {template}\n\tdefaultBranch = other\n[commit]\n\tgpgSign = true\n"
+        f'[filter "theirs"]\n\tsmudge = {hooks}/pre-commit\n\tclean = {hooks}/pre-commit\n',
         encoding="utf-8",
     )
     monkeypatch.setenv("HOME", str(home))
@@ -344,8 +347,10 @@ def test_no_hook_and_no_setting_of_the_person_takes_part(
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.hooksPath")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(hooks))
-    write(open_run(made), made, tmp_path / "git")
-    assert write(open_run(made), made, tmp_path / "git").new is False
+    hand.written(tmp_path / "git")
+    hand.attempt(2, 1, b=b"2\n")
+    hand.written(tmp_path / "git")
+    assert (tmp_path / "git" / "a").read_bytes() == b"1\n"
     assert not fired.exists()
     assert not (tmp_path / "git" / ".git" / "hooks").exists()
     assert "hooksPath" not in (tmp_path / "git" / ".git" / "config").read_text()

@@ -392,10 +392,15 @@ def test_permissions_stay(there: Path, tmp_path_factory: pytest.TempPathFactory)
     script = there / "work" / "run.sh"
     script.write_text("#!/bin/sh\n", encoding="ascii")
     script.chmod(0o750)
+    given = there / "work" / "inputs" / "sales.csv"
+    given.parent.mkdir()
+    given.write_text("a\n1\n", encoding="ascii")
+    given.chmod(0o444)
     all_saved(there)
     place = tmp_path_factory.mktemp("place")
     lay_out(look(there / "all.zip"), place)
     assert stat.S_IMODE((place / "work" / "run.sh").stat().st_mode) == 0o750
+    assert stat.S_IMODE((place / "work" / "inputs" / "sales.csv").stat().st_mode) == 0o444
     assert stat.S_IMODE((place / ".pge" / "calls.jsonl").stat().st_mode) == 0o600
 
 
@@ -495,9 +500,15 @@ def test_a_state_file_is_shown_wherever_it_stands_and_nothing_there_changes(
 
 
 def test_a_path_to_a_run_of_this_notebook_is_that_run(shell: Shell, there: Path) -> None:
+    runs_of = {"": (FILE_NAME, "./"), "mine": ("mine/shared_state.md", "mine/", "mine"), "@1": ("earlier/1", "@1")}
+    for address, texts in runs_of.items():
+        for text in texts:
+            view = shell.cell(f"%pge open {text}").view
+            assert view.next == f"%pge show trajectory {address}".rstrip()
+            assert shell.cell(view.next).error is None
     for path in ("mine/shared_state.md", "mine/", "mine"):
-        assert shell.cell(f"%pge open {path}").view.next == f"%pge show trajectory {path}"
         assert shell.cell(f"%pge verify {path}").view.next == "%pge mine"
+    assert shell.cell(f"%pge verify {FILE_NAME}").view.next == "%pge"
     assert shell.cell("%pge verify earlier/1").view.next == "%pge open @1"
     assert shell.cell("%pge verify @1").view.next == "%pge open @1"
     assert shell.cell("%pge show plan").view.title.startswith("Text kit")
@@ -670,6 +681,23 @@ def test_killed_anywhere_in_an_opening_there_is_nothing_or_everything(tmp_path: 
 
 def test_killed_anywhere_in_saving_there_is_a_whole_zip_or_none(tmp_path: Path) -> None:
     assert kills(tmp_path, "save") > 5
+
+
+def test_what_an_opening_that_was_cut_off_left_is_laid_out_by_the_next_however_late(
+    there: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    all_saved(there)
+    place = tmp_path_factory.mktemp("place")
+    staged = place / ".pge-opening-x" / "unpacked" / "other.ipynb"
+    staged.parent.mkdir(parents=True)
+    staged.write_text("half laid", encoding="ascii")
+    (place / "earlier").mkdir()
+    note = [[".pge-opening-x/unpacked/other.ipynb", "other.ipynb"]]
+    (place / "earlier" / moving.NOTE).write_text(json.dumps(note), encoding="ascii")
+    os.utime(place / ".pge-opening-x", (0, 0))
+    lay_out(look(there / "all.zip"), place)
+    assert (place / "other.ipynb").read_text() == "half laid"
+    assert not moving.unfinished(place)
 
 
 def test_what_a_killed_process_left_is_swept_a_day_later(there: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

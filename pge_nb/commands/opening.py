@@ -36,7 +36,8 @@ def open_(
     """Look at any run, here or in a file: commands go on to be about the task that they were about. A zip is laid out first."""
     found = resolved(run, here)
     if isinstance(found, Here):
-        return of(run, run_view(found.needs_run(), found.path))
+        view, address = run_view(found.needs_run(), found.path), address_of(found)
+        return of(address, view) if address else view
     return _of_zip(here, found) if is_zip(found) else _of_file(found)
 
 

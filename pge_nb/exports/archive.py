@@ -25,7 +25,7 @@ from typing import IO
 from ..disk import sync_directory
 from ..errors import BadInput
 from ..payloads import Json
-from ..workspace import TEMPORARY, refused
+from ..workspace import INPUTS, TEMPORARY, refused
 
 MANIFEST = "pge.json"
 README = "README.txt"
@@ -69,14 +69,14 @@ class Archive:
 def refusal(name: str) -> str | None:
     """Why a file of this name can neither go into a zip nor come out of one; None where it can.
 
-    It is as with the paths of a model, but for the one directory ``.pge`` that is ours.
+    It is as with the paths of a model, but for the directories that are ours: ``.pge``, once, and ``inputs``.
     """
     parts = name.split("/")
     if len(parts) > MAX_DEPTH or len(name.encode("utf-8", "surrogatepass")) > MAX_NAME:
         return "it is too long or too deep"
     if HOUSE in parts[:-1]:
         parts.remove(HOUSE)
-    return next((why for part in parts if (why := refused(part))), None)
+    return next((why for part in parts if part != INPUTS and (why := refused(part))), None)
 
 
 # Writing
@@ -206,7 +206,7 @@ def _unpack(archive: Archive, root: Path) -> None:
                     file.write(part)
                 file.flush()
                 os.fchmod(
-                    file.fileno(), (info.external_attr >> 16) & 0o777 | 0o600 if info.external_attr >> 16 else 0o644
+                    file.fileno(), (info.external_attr >> 16) & 0o777 | 0o400 if info.external_attr >> 16 else 0o644
                 )
                 os.fsync(file.fileno())
     for folder in (root, *(path for path in root.rglob("*") if path.is_dir())):
