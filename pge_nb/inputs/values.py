@@ -12,12 +12,10 @@ from ..errors import BadInput
 from ..payloads import DEEPEST
 from ..records import Column, Input
 from ..workspace import INPUTS, MAX_FILE_BYTES
-from .forms import Written, cut, gathered
+from .forms import Written, cut, gathered, too_large
 
 MAX_KEYS = 200
 """Keys of dicts that are told."""
-MAX_VALUES = MAX_FILE_BYTES // 2
-"""Each takes two bytes at least. What is held in many places is counted, and written, in each of them."""
 SMALLER = "Give a part of it, or put a file into the working directory."
 OTHERWISE = "Give a DataFrame, or what JSON can hold: dict, list, str, int, float, bool, None."
 MOVES = {
@@ -71,14 +69,16 @@ class _Plain:
     """Makes one value plain, and says what in it cannot be."""
 
     def __init__(self) -> None:
-        self.seen = 0
+        self.size = (
+            0  # no more bytes than it takes; what is held in many places is written, and counted, in each of them
+        )
 
     def of(self, value: object, at: Place, above: tuple[int, ...]) -> object:
         """The value with tuples as lists and numbers of NumPy as Python's; ``above`` are the ids of what holds it."""
-        self.seen += 1
-        if self.seen > MAX_VALUES:
-            raise BadInput(f"{at[0]} holds more than {MAX_VALUES:,} values.", SMALLER)
         value = _native(value)
+        self.size += len(value) + 2 if isinstance(value, str) else 2
+        if self.size > MAX_FILE_BYTES:
+            raise too_large(str(at[0]), SMALLER)
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
