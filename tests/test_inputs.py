@@ -26,12 +26,15 @@ from scripted import MODEL, Request, fenced, findings, first_message, role_of
 
 from pge_nb import __main__ as main
 from pge_nb import bank
+from pge_nb.agents.desk import Desk
 from pge_nb.agents.inputs_told import COLUMNS_BUDGET, inputs_told
+from pge_nb.agents.loop import ToolCall
+from pge_nb.agents.opening import equip
 from pge_nb.config import IDENTITY, HarnessConfig, identity
 from pge_nb.errors import BadInput
 from pge_nb.harness import PGEHarness
 from pge_nb.inputs import LONGEST_SHOWN, Given, given, recorded_inputs, said_of
-from pge_nb.models import NONCE
+from pge_nb.models import NONCE, About
 from pge_nb.payloads import DEEPEST, compact
 from pge_nb.records import Attempt, Proposal, Record, Task
 from pge_nb.run import Run
@@ -43,6 +46,7 @@ PROMPT = "Write total.py, which prints the sum of the prices."
 DATA = """
 import pandas as pd
 sales = pd.DataFrame({"city": ["Aix, old", "", None], "price": [0.1, 2.5, 3.4]})
+sales["kind"] = pd.Categorical(["Zinfandel", None, "Zinfandel"])
 limits = {"least": 1, "names": ["Quimper"]}
 """
 CHECKS = [
@@ -66,9 +70,9 @@ FILES = ["total.py", "mode.py"]
 
 def code_of(request: Request) -> str:
     """The deliverables, with the very line that the brief says reads the data."""
-    read = re.search(r"^pd\.read_.*$", first_message(request), re.MULTILINE)
+    read = re.search(r"^.*pd\.read_.*$", first_message(request), re.MULTILINE)
     assert read is not None
-    total = f"import pandas as pd\nsales = {read[0]}\nprint(round(sales.price.sum(), 9))\n"
+    total = f"import json\nimport pandas as pd\nfrom pathlib import Path\nsales = {read[0]}\nprint(round(sales.price.sum(), 9))\n"
     return f"```python total.py\n{total}```\n\n```python mode.py\n{MODE}```\n"
 
 
@@ -114,22 +118,21 @@ def test_a_run_reads_the_data_in_its_checks_and_agents_are_told_no_row(shell: Sh
     ran = shell.cell(RUN)
     assert ran.view.mark == "passed", ran.text
     assert (
-        "Agents see names, types and counts of limits (dict, 2 items) and sales (3 rows, 2 columns); no rows"
+        "Agents see names, types and counts of limits (dict, 2 items) and sales (3 rows, 3 columns); no rows"
         in ran.text
     )
     assert "counts of limits" in shell.cell("%pge estimate").view.plain()
     task = open_run(STATE).task
     assert [(one.name, one.kind, one.rows) for one in task.inputs] == [("limits", "dict", 2), ("sales", "DataFrame", 3)]
-    assert [(c.name, c.nulls) for c in task.inputs[1].columns] == [("city", 1), ("price", 0)]
+    assert [(c.name, c.nulls) for c in task.inputs[1].columns] == [("city", 1), ("price", 0), ("kind", 1)]
     roles = [role_of(request) for request in stub.requests]
     assert roles == ["planner", "propose", "respond", "generate", "evaluate"]
     for request in stub.requests:
         told = first_message(request)
-        assert "- sales (3 rows, 2 columns): inputs/sales." in told
-        assert f"city,{TEXT},1\nprice,float64,0" in told
+        assert "- sales (3 rows, 3 columns): inputs/sales." in told
+        assert f"city,{TEXT},1\nprice,float64,0\nkind,category,1" in told
         assert "least,int,0\nnames,list,0" in told
-        assert "Aix" not in told
-        assert "Quimper" not in told
+        assert not any(cell in told for cell in ("Aix", "2.5", "Zinfandel", "Quimper"))
 
 
 def test_the_data_stand_read_only_in_the_working_directory_and_are_none_of_its_files(
@@ -173,7 +176,7 @@ def test_rows_are_shown_where_they_were_asked_for_and_make_another_task(shell: S
     shell.cell(RUN.replace("--in", "--rows 2 --in"))
     for request in stub.requests:
         told = first_message(request)
-        assert '```csv\ncity,price\n"Aix, old",0.1\n"",2.5\n```' in told
+        assert '```csv\ncity,price,kind\n"Aix, old",0.1,Zinfandel\n"",2.5,<NA>\n```' in told
         assert "3.4" not in told
         assert '{"least": 1, "names": ["Quimper"]}' in told
     run = open_run(STATE).task.run
@@ -608,7 +611,7 @@ def test_only_what_is_written_to_is_refused_among_the_data() -> None:
 
 def run_of(inputs: Given | None = None) -> Run:
     inputs = inputs or Given()
-    task = Task(prompt="p", run="0" * 16, settings={}, inputs=inputs.inputs, rows=inputs.rows)
+    task = Task(prompt="p", run="0" * 16, settings={"models": {}}, inputs=inputs.inputs, rows=inputs.rows)
     record = Record(payload=task, by="person")
     return Run([Section(record=record, seq=0, prev="", sha256="", at="", offset=0)])
 
@@ -642,6 +645,20 @@ def test_what_is_told_is_cut_and_says_so() -> None:
     assert "[cut: the rest is in the file]" in told
 
 
+def test_tools_show_no_text_of_the_data_unless_rows_may_be_seen(tmp_path: Path) -> None:
+    for rows in (0, 1):
+        data = given(["t"], {"t": "Quimper"}, rows=rows)
+        data.keep(Objects(tmp_path))
+        bench = equip(run_of(data), tmp_path)
+        desk = Desk(bench, About(role="generator", phase="generate"), data.inputs[0].files, seconds=20)
+        seen = [
+            desk.look(0, ToolCall(id="1", name="read", input={"path": "./inputs/t.json"})),
+            desk.look(0, ToolCall(id="2", name="search", input={"text": "Quimper"})),
+        ]
+        assert [("Quimper" in one) for one in seen] == [bool(rows)] * 2, seen
+        assert "inputs/t.json" in desk.look(0, ToolCall(id="3", name="list", input={}))
+
+
 def test_an_index_is_told() -> None:
     told = inputs_told(run_of(given(["df"], {"df": pd.DataFrame({"a": [1]}, index=["x"])})))
     assert "Its index is written as columns" in told
@@ -651,7 +668,7 @@ def test_what_agents_will_see_is_said_in_a_sentence() -> None:
     data = given(["df", "n", "t"], {"df": pd.DataFrame({"a": range(1_200)}), "n": 1, "t": [1]})
     assert said_of(data.inputs, 0) == (
         "Agents see names, types and counts of df (1,200 rows, 1 column), n (int) and t (list, 1 item); "
-        "no rows, but what checks print of them."
+        "no rows, but what commands print of them."
     )
     assert said_of(data.inputs[:1], 5).endswith("of df (1,200 rows, 1 column); and the first 5 rows.")
 
@@ -662,4 +679,4 @@ def test_the_state_file_tells_the_data_to_people(shell: Shell) -> None:
     text = STATE.read_text()
     assert "**Input sales** (DataFrame, 3 rows)" in text
     assert f"| city | {TEXT} | 1 |" in text
-    assert '**What agents may see of it**\n\n```text\ncity,price\n"Aix, old",0.1\n```' in text
+    assert '**What agents may see of it**\n\n```text\ncity,price,kind\n"Aix, old",0.1,Zinfandel\n```' in text

@@ -66,6 +66,8 @@ class Desk:
         return None if file is None else self.equipment.objects.get(file.sha256).decode("utf-8", "replace")
 
     def _read(self, path: str, start: str) -> str:
+        if composed(path.strip().removeprefix("./")) in self.equipment.closed:
+            return f"{path} is the person's data, which is not shown; what you write can read it, and so can a command"
         text = self._text(path)
         if text is None:
             return f"there is no file {path!r:.200}; `list` shows those there are"
@@ -87,7 +89,7 @@ class Desk:
             return "there is nothing to search for"
         found = [
             f"{path}:{number}: {line.strip()[:200]}"
-            for path in sorted(self.files)
+            for path in sorted(self.files.keys() - self.equipment.closed)
             if _is_below(path, under)
             for number, line in enumerate((self._text(path) or "").split("\n"), 1)
             if wanted in line.casefold()

@@ -26,7 +26,8 @@ REPAIR_SHOWN = 4_000
 class Equipment:
     """The recorded model, the object store, the review methods, and who listens or may stop a call.
 
-    ``allow_unsafe``: generated code may be run where no sandbox holds.
+    ``allow_unsafe``: generated code may be run where no sandbox holds. ``closed`` are paths of the person's data, whose text is
+    not shown to an agent that asks for it.
     """
 
     model: Recording
@@ -35,6 +36,7 @@ class Equipment:
     listen: Listen | None = None
     stop: Stop | None = None
     allow_unsafe: bool = False
+    closed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ def inputs_told(run: Run) -> str:
 def _told(one: Input, rows: int) -> str:
     imports = [line for line, name in IMPORTS.items() if f"{name}." in one.read or f"{name}(" in one.read]
     lines = [
-        f"- {brief(one)}: {one.files[0].path}, read as it is by this, after {', '.join(imports)}:",
+        f"- {brief(one)}: {one.files[0].path}, read as it is by this line ({'; '.join(imports)}):",
         *_fenced(one.read, "python"),
     ]
     if one.index:

@@ -144,6 +144,7 @@ def equip(
         listen=listen,
         stop=stop,
         allow_unsafe=unsafe,
+        closed=frozenset() if run.task.rows else frozenset(file.path for file in run.task.input_files),
     )
 
 

@@ -98,7 +98,7 @@ def said_of(inputs: Sequence[Input], rows: int) -> str:
     """What agents will see of the inputs, in one sentence; empty where there are none."""
     if not inputs:
         return ""
-    seen = f"and the first {counted(rows, 'row')}" if rows else "no rows, but what checks print of them"
+    seen = f"and the first {counted(rows, 'row')}" if rows else "no rows, but what commands print of them"
     return f"Agents see names, types and counts of {_listed([brief(one) for one in inputs])}; {seen}."
 
 

@@ -208,7 +208,8 @@ class Reading:
         args = "".join(f", {name}={value!r}" for name, value in self.read.items())
         cast = ", ".join(f"{one!r}: {_in_python(kind)}" for one, kind in self.cast.items())
         text = f'pd.read_{self.form}("{path}"{args})' + (f".astype({{{cast}}})" if cast else "") + again
-        if len(text) <= LONGEST_LINE:
+        # Categories are values of the data, which are told to nobody who did not ask for rows.
+        if len(text) <= LONGEST_LINE and not any(isinstance(kind, Mapping) for kind in self.cast.values()):
             return text
         told = f'json.loads(Path("{beside}").read_text(encoding="utf-8"))'
         kinds = '{one: pd.CategoricalDtype(**kind) if isinstance(kind, dict) else kind for one, kind in told["astype"].items()}'
