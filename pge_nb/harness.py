@@ -192,12 +192,14 @@ class PGEHarness:
         run = self.state.read()
         return result_of(run, self.state.root)
 
-    def request(self, role: Role, step: int | None = None, attempt: int | None = None) -> Request:
+    def request(
+        self, role: Role, step: int | None = None, attempt: int | None = None, *, of: Run | None = None
+    ) -> Request:
         """What an agent was sent, rebuilt from the file: its last phase of this role, step and attempt; else the one due.
 
-        ``BadInput`` where there is none.
+        ``of``: this run as it stood earlier. ``BadInput`` where there is none.
         """
-        run = self.state.read()
+        run = self.state.read() if of is None else of
         for section in reversed(run.sections):
             phase = _phase_of(section)
             if phase and phase.role == role and step in (None, phase.step) and attempt in (None, phase.attempt):

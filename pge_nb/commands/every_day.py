@@ -66,16 +66,35 @@ def show(
     what: Annotated[What, "what to look at"] = "run",
     /,
     *at: Annotated[str, "STEP[.ATTEMPT][/CHECK], after NAME@N: for another run; for a prompt, a role before it"],
+    at_: Annotated[int | None, "as it stood after this section; they are counted from 0"] = None,
 ) -> View:
     """Look at a run: its plan, contracts, evaluations, trajectory, decisions, cost, or what an agent was sent."""
     role = at[0] if what == "prompt" and at and at[0] in ROLES else ""
     text = " ".join(at[1:] if role else at)
     there, run, place = located(text, here)
-    if what == "run":
-        view = run_view(run, there.path)
+    then = run if at_ is None else as_of(run, at_)
+    if what == "prompt":
+        view = prompt(there, then, role, place)
+    elif what == "run":
+        view = run_view(run, there.path) if at_ is None else views.run_view(then)
     else:
-        view = prompt(there, run, role, place) if what == "prompt" else _shown(run, what, place)
-    return view if there is here else of(text.partition(":")[0], view)
+        view = _shown(then, what, place)
+    view = view if there is here else of(text.partition(":")[0], view)
+    return view if at_ is None else _dated(view, at_, len(run.sections) - 1, " ".join(("%pge show", what, *at)))
+
+
+def as_of(run: Run, number: int) -> Run:
+    """The run as it stood after a section; ``BadInput`` names the last where there is no such section."""
+    last = len(run.sections) - 1
+    if not 0 <= number <= last:
+        raise BadInput(f"There is no section {number}.", f"They go from 0 to {last}: --at {last} is how it stands now.")
+    return Run(run.sections[: number + 1], root=run.root)
+
+
+def _dated(view: View, number: int, last: int, line: str) -> View:
+    """The view of a run as it stood: what was next then is past, so the next action is to look one section further."""
+    further = f"{line} --at {number + 1}" if number < last else view.next
+    return replace(view, title=f"{view.title}, as of section {number} of {last}", next=further)
 
 
 def _shown(run: Run, what: What, place: Address) -> View:
@@ -201,7 +220,7 @@ def prompt(here: Here, run: Run, role: str, place: Address) -> View:
     for one in ROLES:
         if role in ("", one):
             try:
-                requests.append(harness.request(one, place.step, place.attempt))
+                requests.append(harness.request(one, place.step, place.attempt, of=run))
             except BadInput as error:
                 refusal = error
     if not requests and refusal:
