@@ -28,6 +28,14 @@ def _no_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGE_NB_LIVE", "0")
 
 
+@pytest.fixture(autouse=True)
+def _a_kernel_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other tests have spent must not count here."""
+    from pge_nb.models import kernel
+
+    monkeypatch.setattr(kernel, "HERE", kernel.Spending())
+
+
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
     """A real IPython shell with the extension loaded, in a directory of its own."""

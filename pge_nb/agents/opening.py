@@ -11,7 +11,7 @@ from .. import bank, moving
 from ..config import HarnessConfig, identity, limits_in, uses_practice
 from ..errors import BadInput, ModelFailed, StateBusy
 from ..inputs import RECORDED, Given
-from ..models import Listen, Model, Stop
+from ..models import Listen, Model, Stop, kernel
 from ..models.choose import ByName, recorded_at
 from ..models.limits import Prices
 from ..models.recording import Recording
@@ -73,7 +73,9 @@ def begin(state: StateFile, prompt: str, config: HarnessConfig) -> Run:
 
 def check(prompt: str, settings: Mapping[str, Json], config: HarnessConfig) -> str | None:
     """Raise what stands in the way of beginning this task; the practice task that it is."""
-    config.limits.check_models(models_in(settings), Prices.load())
+    models, prices = models_in(settings), Prices.load()
+    config.limits.check_models(models, prices)
+    kernel.HERE.check(models, config.limits, prices)
     return _practice(prompt, settings)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..records import Call, Usage
 from . import Reply
-from .calllog import Broken, Line, Observed, Opening, Refused, Reserved, Settled, Span, plain
+from .calllog import Broken, CallLog, Line, Observed, Opening, Refused, Reserved, Settled, Span, plain
 from .limits import Spent
 
 NOT_COUNTED = ("recording",)
@@ -75,6 +76,14 @@ class Ledger:
         for call in self.open.values():
             spent = spent.plus(call.tokens, call.dollars, unfinished=1)
         return spent
+
+
+def spent_in(path: Path) -> Spent:
+    """What the calls in a call log have used, unfinished ones in full."""
+    ledger = Ledger()
+    for span, line in CallLog(path).new_lines():
+        ledger.add(span, line)
+    return ledger.spent
 
 
 def cited(line: Settled) -> Call:

@@ -18,7 +18,7 @@ from ..errors import ModelFailed
 from ..payloads import Json, all_mended, compact
 from ..records import Call, Usage
 from ..redaction import Redactor
-from . import About, CallBroken, CallStopped, Listen, Model, Reply, Request, Stop
+from . import About, CallBroken, CallStopped, Listen, Model, Reply, Request, Stop, kernel
 from .calllog import FORMAT, Broken, CallLog, Line, Observed, Opening, Refused, Reserved, Settled, plain
 from .ledger import NOT_COUNTED, Ledger, Unfinished, from_log
 from .limits import Bound, Limits, Prices, Spent
@@ -78,19 +78,32 @@ class Recording:
             raise CallStopped("The run was stopped before the next call.", "%pge resume goes on from here.")
         if isinstance(self.model, Replay):
             return self._settle(None, request, self.model.reply(request))
-        number = self._reserve(request)
+        bound = Bound.of(request, self.prices)
+        with kernel.HERE.reserving(bound.dollars, self.limits) as held:
+            return self._ask(request, bound, held, listen=listen, stop=stop)
+
+    def _ask(
+        self, request: Request, bound: Bound, held: kernel.Held, *, listen: Listen | None, stop: Stop | None
+    ) -> Reply:
+        """Make one call, with a line before it and one after it; ``held`` says what it came to."""
+        number = self._reserve(request, bound)
+        held.dollars = bound.dollars or 0.0
         try:
             reply = self.model.reply(request, listen=listen, stop=stop)
         except CallBroken as error:
-            self._append(self._broken(number, request, error))
+            broken = self._broken(number, request, error)
+            held.dollars = broken.dollars or 0.0
+            self._append(broken)
             raise
         except ModelFailed as error:
+            held.dollars = 0.0
             self._append(Refused(n=number, key=request.key, why=self.redact.sentence(error.fact), at=now()))
             raise
-        return self._settle(number, request, reply)
+        reply = self._settle(number, request, reply)
+        held.dollars = 0.0 if reply.source in NOT_COUNTED else reply.dollars or 0.0
+        return reply
 
-    def _reserve(self, request: Request) -> int:
-        bound = Bound.of(request, self.prices)
+    def _reserve(self, request: Request, bound: Bound) -> int:
         with self._lock, self._log.exclusive():
             self._read_on()
             self.limits.check(self._ledger.spent, bound)
