@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import moving
 from .agents.opening import check
-from .config import IDENTITY, HarnessConfig, identity, uses_practice
+from .config import IDENTITY, WITH_TOOLS, HarnessConfig, identity, uses_practice
 from .errors import BadInput, PgeError, StateDamaged
 from .inputs import Given
 from .payloads import decode
@@ -91,6 +91,7 @@ class Place:
 
 # Identity
 
+OF_THE_TASK = (*IDENTITY, *WITH_TOOLS.values())
 LONGEST_SHOWN = 80
 """Characters of an old and a new value together that are told."""
 
@@ -164,11 +165,12 @@ def _yielding(run: Run, config: HarnessConfig) -> HarnessConfig:
 
 
 def _with_frozen(run: Run, config: HarnessConfig) -> HarnessConfig:
-    frozen, usual = run.task.settings, HarnessConfig().settings()
+    frozen, models = run.task.settings, run.task.settings.get("models")
+    usual = HarnessConfig(models=models if isinstance(models, dict) else {}).settings()
     of_a_machine = frozen.get("unchosen")
     yielding = {
         name: decode(known()[name].kind, frozen[name], name)
-        for name in set(IDENTITY) & set(config.unchosen) - {"models"}
+        for name in set(OF_THE_TASK) & set(config.unchosen) - {"models"}
         if name in frozen and (frozen[name] == usual[name] or (isinstance(of_a_machine, list) and name in of_a_machine))
     }
     return replace(config, **yielding) if yielding else config
@@ -180,8 +182,8 @@ def difference(run: Run, prompt: str, config: HarnessConfig) -> tuple[str, ...]:
     changed = ["another prompt"] if run.task.prompt != prompt else []
     if Given(inputs=run.task.inputs, rows=run.task.rows).identity != config.inputs.identity:
         changed.append("other data")
-    for name in IDENTITY:
-        if was.get(name) != now.get(name):
+    for name in OF_THE_TASK:
+        if was.get(name, now.get(name)) != now.get(name):
             new, old = told(now.get(name)), told(was.get(name))
             values = f": {new}, not {old}" if len(f"{new}{old}") <= LONGEST_SHOWN else ""
             changed.append(f"another {name}{values}")
