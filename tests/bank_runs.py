@@ -17,11 +17,14 @@ from pge_nb.reviews.oracle import agrees
 WHOLE = 7
 """Up to so many defects in a step all of their combinations are run, beyond it a sample."""
 SAMPLE = 200
+RUN = 2**WHOLE
+"""Up to so many combinations are run; all of the sample are rendered."""
 
 CHILD = r"""
-import importlib, json, os, pathlib, sys, tempfile, types
+import copy, importlib, json, os, pathlib, sys, tempfile, types
 sys.dont_write_bytecode = True
 variants, calls = json.load(sys.stdin)
+readers = {source: compile(source, "reader", "exec") for source, *_ in calls if source is not None}
 answers, out = [], os.fdopen(os.dup(1), "w", encoding="utf-8")
 os.dup2(2, 1)
 for files in variants:
@@ -40,8 +43,8 @@ for files in variants:
                         there = importlib.import_module(module)
                     elif not outcomes or there.__name__ != module:
                         there = types.ModuleType(module)
-                        exec(reader, there.__dict__)
-                    value = getattr(there, function)(*args, **kwargs)
+                        exec(readers[reader], there.__dict__)
+                    value = getattr(there, function)(*copy.deepcopy(args), **copy.deepcopy(kwargs))
                     outcomes.append({"returns": json.loads(json.dumps(value))})
                 except Exception as error:
                     outcomes.append({"raises": [cls.__name__ for cls in type(error).__mro__]})
@@ -101,13 +104,13 @@ def alone(task_name: str, number: int) -> list[dict[str, int]]:
 
 
 def combinations(task: PracticeTask, step: PracticeStep) -> list[tuple[Defect, ...]]:
-    """Every set of the step's defects, or where they are many none, each, those that a seed draws, and all."""
+    """Every set of the step's defects, or where they are many none, all, each, and those that a seed draws."""
     if len(step.defects) <= WHOLE:
         sizes = range(len(step.defects) + 1)
         return [chosen for size in sizes for chosen in itertools.combinations(step.defects, size)]
     rng = random.Random(f"{task.name} {step.number}")
     drawn = [tuple(defect for defect in step.defects if rng.random() < 0.5) for _ in range(SAMPLE)]
-    chosen = [(), *((defect,) for defect in step.defects), *drawn, step.defects]
+    chosen = [(), step.defects, *((defect,) for defect in step.defects), *drawn]
     return list({tuple(defect.id for defect in defects): defects for defects in chosen}.values())
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from bank_runs import alone, combinations, counts, missed, oracles, tree
+from bank_runs import RUN, alone, combinations, counts, missed, oracles, tree
 
 from pge_nb import bank
 from pge_nb.bank import Defect, PracticeStep, PracticeTask
@@ -76,7 +76,7 @@ def test_a_defect_breaks_exactly_the_checks_that_it_says(task: PracticeTask, ste
 
 @each_step
 def test_no_combination_of_defects_hides_one_from_the_oracles(task: PracticeTask, step: PracticeStep) -> None:
-    every = combinations(task, step)
+    every = combinations(task, step)[:RUN]
     for defects, failed in zip(every, missed(task, step, every), strict=True):
         found = bank.truth(task.name, attempt_hash(bank.files(bank.render(step, defects))))
         assert found is not None
@@ -129,6 +129,7 @@ def test_a_step_has_three_to_twelve_defects_that_go_together(task: PracticeTask,
         assert all(0 < points <= bank.SOUND for points in defect.costs.values())
     for defects in combinations(task, step):
         texts = bank.render(step, defects)
+        assert bank.truth(task.name, attempt_hash(bank.files(texts))) is not None
         assert texts == bank.render(step, reversed(defects))
         for path, text in texts.items():
             if path.endswith(".py"):
@@ -213,7 +214,7 @@ def test_defects_come_in_every_grade() -> None:
     }
     assert all(len(each.keys() - {None}) >= 2 for each in grades.values()), grades
     whole = sum(grades.values(), collections.Counter())
-    assert min(whole[grade] for grade in ("slight", "partial", "gross")) >= 5, whole
+    assert min(whole[grade] for grade in ("slight", "partial", "gross")) >= 15, whole
 
 
 def test_a_grade_is_the_share_of_inputs_that_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,13 @@ NAMES = (
     "notice",
     "report",
     "page",
+    "workdays",
+    "table",
+    "routes",
+    "units",
+    "reconcile",
+    "grid",
+    "limits",
 )
 """The practice tasks by name, those that a beginner starts with first. Each is a module that is loaded when it is asked for."""
 

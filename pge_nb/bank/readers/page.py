@@ -4,6 +4,7 @@ There may be no browser here, so this reads the part of JavaScript in which such
 if, return, arithmetic, and the few members of a page that a form needs. What it cannot read is an error, and so no answer.
 """
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -98,8 +99,14 @@ def run(text: str, page: Page) -> None:
         "Number": number,
         "document": {"getElementById": page.elements.__getitem__},
     }
-    for statement in Reader(text).program():
+    for statement in statements(text):
         statement(scope)
+
+
+@functools.cache
+def statements(text: str) -> tuple[Meaning, ...]:
+    """The statements of a script, read once for all inputs."""
+    return tuple(Reader(text).program())
 
 
 def unless_nan(of: Callable[..., float]) -> Callable[..., float]:
