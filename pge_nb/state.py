@@ -12,6 +12,7 @@ import glob as globbing
 import hashlib
 import os
 import re
+import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -73,6 +74,50 @@ class Head:
         match = re.fullmatch(rb"seq=([0-9]{1,15}) *sha256=([0-9a-f]{64}) check=[0-9a-f]{16}\n", note)
         head = cls(seq=int(match[1]), sha256=match[2].decode()) if match else None
         return head if head and head.note() == note else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who is running a task, as far as the note beside the lock tells; ``pid`` 0: it does not. ``since`` is in UTC."""
+
+    pid: int = 0
+    host: str = ""
+    since: str = ""
+
+    @classmethod
+    def this(cls) -> Holder:
+        """This process, from now on."""
+        return cls(pid=os.getpid(), host=socket.gethostname(), since=datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @classmethod
+    def of(cls, note: Path) -> Holder:
+        """What a note tells; older ones hold the number alone."""
+        try:
+            number, since, host = f"{note.read_text(encoding='utf-8').strip()}  ".split(" ", 2)
+            return cls(pid=int(number), since=since, host=host.strip())
+        except (OSError, ValueError):
+            return cls()
+
+    @property
+    def note(self) -> str:
+        """The note beside the lock."""
+        return f"{self.pid} {self.since} {self.host}\n"
+
+    @property
+    def here(self) -> bool:
+        """Whether the number is that of a process of this machine."""
+        return self.host in {"", socket.gethostname()}
+
+    @property
+    def details(self) -> str:
+        """Where it runs, and since when."""
+        since = f"since {self.since[:19].replace('T', ' ')} UTC" if self.since else ""
+        return ", ".join(filter(None, (f"on {self.host}" if self.host else "", since)))
+
+    def __str__(self) -> str:
+        if not self.pid:
+            return "Another process"
+        return "This process" if self.pid == os.getpid() and self.here else f"Process {self.pid}"
 
 
 class StateFile:
@@ -181,14 +226,15 @@ class StateFile:
             lock = FileLock(house / "run.lock", timeout=GLANCE, poll_interval=GLANCE / 10, thread_local=False)
             lock.acquire()
         except Timeout:
+            who = Holder.of(name)
             raise StateBusy(
-                f"{_process(name)} is running {self.path}.",
+                f"{who} is running {self.path}{f' ({who.details})' if who.details else ''}.",
                 "Wait for it, or stop it there; here you may look, answer and label meanwhile.",
             ) from None
         except OSError as error:
             raise _unwritable(self.root, error) from None
         try:
-            name.write_text(f"{os.getpid()}\n", encoding="ascii")
+            name.write_text(Holder.this().note, encoding="utf-8")
             yield
         finally:
             with contextlib.suppress(OSError):
@@ -271,8 +317,8 @@ class StateFile:
         return Record(payload=Note(text=text), by="harness")
 
 
-def at_work(state: Path) -> str | None:
-    """Which process is running the task of a state file; empty where none is, None where it cannot be told.
+def holder(state: Path) -> Holder | None:
+    """Who is running the task of a state file; None where nobody is. ``OSError`` where it cannot be told.
 
     The lock is asked, since a process that was killed leaves its number behind, and a number may be given again.
     """
@@ -280,12 +326,18 @@ def at_work(state: Path) -> str | None:
     try:
         if lock.is_file():
             with FileLock(lock, blocking=False):
-                return ""
+                return None
     except Timeout:
-        return _process(lock.with_name("run.pid"))
+        return Holder.of(lock.with_name("run.pid"))
+    return None
+
+
+def at_work(state: Path) -> str | None:
+    """Which process is running the task of a state file, in words; empty where none is, None where it cannot be told."""
+    try:
+        return str(who) if (who := holder(state)) else ""
     except OSError:
         return None
-    return ""
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:
@@ -366,11 +418,3 @@ def _unwritable(place: Path, error: OSError) -> BadInput:
         f"{place} cannot be written: {error.strerror or error}.",
         "Give a state file in a directory of your own with --state, or change the permissions.",
     )
-
-
-def _process(name: Path) -> str:
-    try:
-        number = int(name.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return "Another process"
-    return "This process" if number == os.getpid() else f"Process {number}"
