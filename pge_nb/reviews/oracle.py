@@ -31,6 +31,10 @@ CHILD = Path(__file__).with_name("oracle_child.py")
 OPEN_CASES = "strong for the inputs shown: they stand in the contract, so an artifact can be fitted to them"
 OPEN_AND_UNSAFE = f"{OPEN_CASES}, or without isolation forge the answers"
 NOT_HIDDEN = "strong, but not hidden: without isolation the artifact could look the cases up, or forge the answers"
+KINDS = frozenset({"returns", "raises", "missing"})
+"""What an answer may be: a value, an error of the call, an error before it."""
+SHOWN = 300
+"""Characters of what came back that a finding shows."""
 TWO_ANSWERS: dict[str, Json] = {"two": "answers that differ"}
 """Stands for the answers to an input where not all are the same: at most one of them is the child's own."""
 
@@ -164,16 +168,19 @@ def _ask(oracle: Oracle, tree: Tree, seconds: float, *, allow_unsafe: bool) -> t
     for line in ran.out.split("\n"):
         try:
             said, index, answer = json.loads(line)
+            if said == token and type(index) is int and isinstance(answer, dict):
+                answers[index] = answer if answers.get(index, answer) == answer else TWO_ANSWERS
         except (ValueError, TypeError, RecursionError):
             continue  # The artifact can write here too; only what carries the token is an answer.
-        if said == token and type(index) is int and isinstance(answer, dict):
-            answers[index] = answer if answers.get(index, answer) == answer else TWO_ANSWERS
     return ran, answers
 
 
 def agrees(case: Case, answer: dict[str, Json] | None) -> bool:
-    """Whether an answer is the one wanted: the same JSON value (floats to 1e-9), or the same error by name."""
-    if answer is None:
+    """Whether an answer is the one wanted: the same JSON value (floats to 1e-9), or the same error by name.
+
+    It is of one kind: code that forges answers without knowing what is wanted would else say value and error at once.
+    """
+    if answer is None or len(answer.keys() & KINDS) != 1:
         return False
     if case.raises is not None:
         names = answer.get("raises")
@@ -182,16 +189,23 @@ def agrees(case: Case, answer: dict[str, Json] | None) -> bool:
 
 
 def equal(left: Json, right: Json) -> bool:
-    """Equality of JSON values: true is not 1, and numbers agree to a relative 1e-9 (absolute 1e-12)."""
+    """Equality of JSON values: true is not 1, integers are exact, other numbers agree to a relative 1e-9 (absolute 1e-12)."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, int | float) and isinstance(right, int | float):
-        return left == right or math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-12)
+        return left == right or ((isinstance(left, float) or isinstance(right, float)) and _close(left, right))
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(equal, left, right))
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
     return type(left) is type(right) and left == right
+
+
+def _close(left: float, right: float) -> bool:
+    try:
+        return math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-12)
+    except OverflowError:  # an integer that no float can hold, so it is far from any
+        return False
 
 
 def _told(oracle: Oracle, case: Case, answer: dict[str, Json] | None, ran: Ran) -> str:
@@ -201,22 +215,30 @@ def _told(oracle: Oracle, case: Case, answer: dict[str, Json] | None, ran: Ran) 
     wanted = f"raise {case.raises}" if case.raises is not None else repr(encode(case.returns))
     if answer is None:
         ended = "its time was over" if ran.timed_out else "the child ended early"
-        last = ran.err.strip().rsplit("\n", 1)[-1][:300]
+        last = ran.err.strip().rsplit("\n", 1)[-1][:SHOWN]
         return f"{call} gave no answer, {ended}{f' ({last})' if last else ''}; wanted {wanted}"
     if answer is TWO_ANSWERS:
         return f"{call} gave two answers that differ, so none counts; wanted {wanted}"
+    if len(answer.keys() & KINDS) != 1:
+        return f"{call} gave an answer of no one kind, so it is none; wanted {wanted}"
     if "returns" in answer:
         return f"{call} gave {_repr(answer['returns'])}, wanted {wanted}"
     what = "raises" if "raises" in answer else "missing"
     names = answer.get(what)
-    error = f"{names[0] if isinstance(names, list) and names else 'an error'}: {answer.get('says', '')!s:.300}"
+    name = names[0] if isinstance(names, list) and names and isinstance(names[0], str) else "an error"
+    error = f"{_line(name)}: {_line(answer.get('says'))}"
     if what == "missing":
         return f"{call} cannot be called, {error}; wanted {wanted}"
     return f"{call} raised {error}; wanted {wanted}"
 
 
+def _line(text: Json) -> str:
+    """A text of the artifact's own making on one line, cut; empty where it is none."""
+    return " ".join(text.split())[:SHOWN] if isinstance(text, str) else ""
+
+
 def _repr(value: Json) -> str:
     try:
-        return f"{value!r:.300}"
+        return f"{value!r:.{SHOWN}}"
     except (RecursionError, ValueError):  # nested too deep, or an integer of too many digits
         return "a value that cannot be shown"
