@@ -89,10 +89,11 @@ class Diff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A PNG, drawn where it is shown, and in words what it shows: the numbers."""
+    """A PNG, drawn where it is shown, and in words what it shows: the numbers. ``kind`` is said where only words can be."""
 
     draw: Callable[[], bytes] = field(repr=False)
     alt: str
+    kind: str = "Chart"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -505,7 +506,7 @@ _MARKDOWN: Mapping[type, Callable[..., str]] = {
     Words: lambda words: md.inline(words.text),
     Verbatim: _markdown_verbatim,
     Diff: _markdown_verbatim,
-    Picture: lambda picture: f"*Chart:* {md.inline(picture.alt, WHOLE)}",
+    Picture: lambda picture: f"*{picture.kind}:* {md.inline(picture.alt, WHOLE)}",
     Fold: _markdown_fold,
 }
 _LATEX: Mapping[type, Callable[..., str]] = {
@@ -513,7 +514,7 @@ _LATEX: Mapping[type, Callable[..., str]] = {
     Words: lambda words: tex.paragraph(tex.text(words.text, WHOLE)),
     Verbatim: _latex_verbatim,
     Diff: _latex_verbatim,
-    Picture: lambda picture: tex.paragraph(rf"\emph{{Chart:}} {tex.text(picture.alt, WHOLE)}"),
+    Picture: lambda picture: tex.paragraph(rf"\emph{{{picture.kind}:}} {tex.text(picture.alt, WHOLE)}"),
     Fold: _latex_fold,
 }
 _PLAIN: Mapping[type, Callable[..., str]] = {
@@ -521,6 +522,6 @@ _PLAIN: Mapping[type, Callable[..., str]] = {
     Words: lambda words: visible(words.text),
     Verbatim: _plain_verbatim,
     Diff: _plain_verbatim,
-    Picture: lambda picture: "Chart: " + visible(picture.alt),
+    Picture: lambda picture: f"{picture.kind}: {visible(picture.alt)}",
     Fold: _plain_fold,
 }

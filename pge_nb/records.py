@@ -244,7 +244,7 @@ class Evidence:
     """Something that the harness itself opened or ran during one evaluation; ``id`` is issued by the harness.
 
     ``strength`` is "weak" where the generator could have made the outcome. ``replayed``: met again from the call log, not
-    run here.
+    run here. ``picture`` names an object, a PNG of what was seen.
     """
 
     id: str
@@ -254,6 +254,7 @@ class Evidence:
     body: Body
     strength: str = "strong"
     replayed: bool = False
+    picture: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

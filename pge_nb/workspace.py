@@ -328,9 +328,17 @@ class EvidenceBook:
         self._issued: list[Evidence] = []
 
     def issue(
-        self, *, method: str, on: str, says: str, text: str, strength: str = "strong", replayed: bool = False
+        self,
+        *,
+        method: str,
+        on: str,
+        says: str,
+        text: str,
+        strength: str = "strong",
+        replayed: bool = False,
+        picture: bytes = b"",
     ) -> Evidence:
-        """Issue the next id for something that the harness has just looked at."""
+        """Issue the next id for something that the harness has just looked at; ``picture`` is a PNG of it."""
         evidence = Evidence(
             id=f"e{len(self._issued) + 1}",
             method=method,
@@ -339,6 +347,7 @@ class EvidenceBook:
             body=self._objects.body(text),
             strength=strength,
             replayed=replayed,
+            picture=self._objects.put(picture) if picture else None,
         )
         self._issued.append(evidence)
         self._texts[evidence.id] = text

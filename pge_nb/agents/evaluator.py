@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,7 @@ from .loop import turns
 from .replies import Unusable, json_alone
 from .terms import Terms, answer_shape, method_lines, read_terms, shown
 
-LOOKED_AT_ONLY = frozenset({"artifact", "file", "read", "list", "search"})
+LOOKED_AT_ONLY = frozenset({"artifact", "file", "rule", "reference", "read", "list", "search"})
 """Methods whose evidence comes of no generated code that was run."""
 
 
@@ -137,6 +138,7 @@ class Evaluator(Agent):
                 text=outcome.saw,
                 strength=outcome.strength,
                 replayed=replayed,
+                picture=b64decode(outcome.picture),
             )
             if outcome.met is not None:
                 claims.append(Claim(on=check.id, by=check.method, met=outcome.met, evidence=(evidence.id,)))

@@ -18,13 +18,14 @@ class Outcome:
     """What a look at one check found. ``met`` None: it could not be decided, so the judge decides.
 
     ``says`` is what was looked at, ``saw`` what was there (the evidence's text), ``strength`` how easily the generator could
-    have made it up: "strong", or "weak" with the reason.
+    have made it up: "strong", or "weak" with the reason. ``picture`` is a PNG of what was seen, in base64; empty: there is none.
     """
 
     met: bool | None
     says: str
     saw: str
     strength: str = "strong"
+    picture: str = ""
 
 
 class Review(Protocol):

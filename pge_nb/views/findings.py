@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..display import Block, Cell, Fold, Mark, Table, Verbatim, Words, number
+from ..display import Block, Cell, Fold, Mark, Picture, Table, Verbatim, Words, number
+from ..errors import StateDamaged
 from ..prose import counted
 from ..records import EvaluationReport, Evidence, Finding
 from ..run import Run
+from ..workspace import Objects
 
 
 def findings_tables(
@@ -36,7 +38,7 @@ def _tables(run: Run, step: int, attempt: int | None, on: str | None, *, standin
             yield Table(caption=caption, heads=HEADS, rows=tuple(_finding(run, step, report, f) for f in findings))
             yield from (Words(note) for note in report.notes)
             if not standing:
-                yield from _seen(report)
+                yield from _seen(run, report)
             if report.unusable:
                 yield Fold(
                     summary="The judge's reply, which could not be used", blocks=(Verbatim(text=report.unusable.text),)
@@ -82,13 +84,23 @@ def _outcome(evidence: Evidence) -> str:
     return f"; {saw[:LINE].rstrip()}{' ...' if len(saw) > LINE else ''}" if saw else ""
 
 
-def _seen(report: EvaluationReport) -> Iterator[Block]:
+def _seen(run: Run, report: EvaluationReport) -> Iterator[Block]:
     """Everything that the harness opened or ran for an evaluation."""
-    bodies = tuple(
-        Verbatim(label=f"{e.id} ({', '.join(_marks(e))}): {e.says}", text=e.body.text) for e in report.evidence
-    )
-    if bodies:
+    number = len(report.evidence)
+    if number:
         yield Fold(
-            summary=f"What the harness saw: {counted(len(bodies), 'piece of evidence', 'pieces of evidence')}",
-            blocks=bodies,
+            summary=f"What the harness saw: {counted(number, 'piece of evidence', 'pieces of evidence')}",
+            blocks=tuple(block for evidence in report.evidence for block in _piece(run, evidence)),
         )
+
+
+def _piece(run: Run, evidence: Evidence) -> Iterator[Block]:
+    label = f"{evidence.id} ({', '.join(_marks(evidence))}): {evidence.says}"
+    yield Verbatim(label=label, text=evidence.body.text)
+    if evidence.picture and run.root:
+        try:
+            content = Objects(run.root).get(evidence.picture)
+        except StateDamaged as error:
+            yield Words(f"Its screenshot cannot be shown. {error.fact}")
+        else:
+            yield Picture(kind="Screenshot", draw=lambda: content, alt=label)
