@@ -186,6 +186,7 @@ class StateFile:
             self._untold = ()
             if frames:
                 self._note_head()
+                APPENDED[self.path.resolve()] += len(frames)
             return sections[told:]
 
     def verify(self) -> Verification:
@@ -315,6 +316,14 @@ class StateFile:
             f"It was moved to {name}; the run goes on from the last whole section."
         )
         return Record(payload=Note(text=text), by="harness")
+
+
+APPENDED: Counter[Path] = Counter()
+
+
+def appended(state: Path) -> int:
+    """How many sections this process has appended to a file; whatever else is new in it came from others."""
+    return APPENDED[state.resolve()]
 
 
 def holder(state: Path) -> Holder | None:

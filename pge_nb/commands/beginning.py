@@ -79,6 +79,8 @@ def begun(here: Here, name: str, body: str, flags: TaskFlags) -> tuple[PGEHarnes
         harness = PGEHarness(room.config)
         run = harness.start(prompt)
     here.turn_to(name, flags.state)
+    if room.moved or room.reopened:
+        here.forget()
     amend_limits(harness, run, flags, here.configured)
     return harness, room.says(name)
 

@@ -43,7 +43,7 @@ def status(here: Here, name: Annotated[str, "the task; none: the unnamed one, be
     view = run_view(run, here.path)
     rows = [("Directory", str(here.directory)), ("State file", str(here.path))]
     where = Table(caption="Here", heads=("What", "Where"), rows=tuple(rows))
-    return replace(view, blocks=(*view.blocks, where))
+    return replace(view, blocks=(*view.blocks, where), notes=(*view.notes, *here.news(run)))
 
 
 def run(
@@ -80,7 +80,9 @@ def show(
     else:
         view = _shown(then, what, place)
     view = view if there is here else of(text.partition(":")[0], view)
-    return view if at_ is None else _dated(view, at_, len(run.sections) - 1, " ".join(("%pge show", what, *at)))
+    if at_ is not None:
+        return _dated(view, at_, len(run.sections) - 1, " ".join(("%pge show", what, *at)))
+    return replace(view, notes=(*view.notes, *there.news(run)))
 
 
 def as_of(run: Run, number: int) -> Run:
@@ -158,7 +160,7 @@ def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, detach: b
     view = views.run_view(run)
     met = "All of this was in the state file: nobody was asked, nothing was paid."
     told = filter(None, (said, met if len(run.sections) == before else ""))
-    view = replace(view, notes=(*view.notes, *told))
+    view = replace(view, notes=(*view.notes, *told, *here.news(run)))
     if raise_ and run.outcome != "passed":
         raise NotPassed(view, run)
     return view

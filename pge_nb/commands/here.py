@@ -19,6 +19,7 @@ from ..settings import Settings, Sources
 from ..state import FILE_NAME
 from ..workspace import DEVICE_NAMES, MAX_NAME_BYTES, composed
 from .live import Progress, Quiet
+from .since import Seen, since_last_look
 
 LONGEST_NAME = 64
 NONE_GIVEN: Mapping[str, object] = MappingProxyType({})
@@ -32,7 +33,7 @@ class Here:
     ``name`` is the task that commands are about ("": the unnamed one, beside the notebook), ``state`` a state file that was
     given by its path instead. ``configured`` are the settings that were chosen in this kernel, ``profile`` those of the
     IPython profile. ``progress`` tells of a run while it goes on. ``shown`` holds the hashes of the sections that phase
-    cells have shown.
+    cells have shown, ``seen`` what the state files were like when they were last shown.
     """
 
     directory: Path
@@ -43,6 +44,7 @@ class Here:
     progress: Callable[[], Progress] = field(default=Quiet)
     variables: Mapping[str, object] = field(default_factory=dict)
     shown: set[str] = field(default_factory=set)
+    seen: dict[Path, Seen] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
@@ -122,6 +124,15 @@ class Here:
     def run(self) -> Run | None:
         """The run at the place that commands are about; None where nothing was begun there."""
         return self.place.run()
+
+    def news(self, run: Run) -> tuple[str, ...]:
+        """What is told of the file of ``run``, which is shown now, where it changed since it was last shown."""
+        told = since_last_look(self.seen, self.path, run)
+        return (told,) if told else ()
+
+    def forget(self) -> None:
+        """The file was moved at a person's word: what stands at its place now is no news."""
+        self.seen.pop(self.path.resolve(), None)
 
     def needs_run(self) -> Run:
         """The run; ``BadInput`` names what there is where nothing was begun."""

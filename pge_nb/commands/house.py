@@ -117,6 +117,7 @@ def new(here: Here, name: Annotated[str, "the task; none: the one that commands 
     with contextlib.suppress(PgeError):  # a damaged one has no foot, and moves all the same
         run = there.run()
     number = place.move_away()
+    there.forget()
     if name:
         here.turn_to(name)
     said = f"The old run is whole in earlier/{number}: %pge open {place.name}@{number} shows it."
