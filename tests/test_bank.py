@@ -217,6 +217,14 @@ def test_defects_come_in_every_grade() -> None:
     assert min(whole[grade] for grade in ("slight", "partial", "gross")) >= 15, whole
 
 
+@pytest.mark.parametrize("path", ["README.md", "CHANGELOG.md"])
+def test_tasks_and_defects_are_as_many_as_is_said(path: str) -> None:
+    text = Path(__file__).parents[1].joinpath(path).read_text(encoding="utf-8")
+    defects = sum(len(step.defects) for task in bank.tasks() for step in task.steps)
+    assert f"{len(bank.tasks())} practice tasks" in text
+    assert f"{defects} known defects" in text
+
+
 def test_a_grade_is_the_share_of_inputs_that_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = {"money": {"a": [0, 30], "b": [1, 30], "c": [2, 20], "d": [10, 20], "e": [11, 20]}}
     (tmp_path / "missed.json").write_text(json.dumps(counted))

@@ -105,7 +105,7 @@ def tasks(here: Here) -> View:  # noqa: ARG001 - every command is given the plac
     """The practice tasks: small real tasks, each with known defects, for which no key is needed."""
     rows = tuple((Code(task.name), len(task.steps), len(task.oracles), task.prompt) for task in bank.tasks())
     table = Table(caption="Small and real, with known defects", heads=("Task", "Steps", "Oracles", "Prompt"), rows=rows)
-    return View(title="Practice tasks", blocks=(table,), next=f"%pge run --practice {bank.tasks()[0].name}")
+    return View(title="Practice tasks", blocks=(table,), next=f"%pge run --practice {bank.NAMES[0]}")
 
 
 # Which attempts an address means
