@@ -130,7 +130,7 @@ def _of_command(name: str, command: Command, words: Sequence[str], begun: str, a
         yield from (f"{flag}={one}" for one in values(name, flags[flag], (), value, around))
         return
     last = flags.get(words[-1]) if words else None
-    if last is not None and last.kind is not bool:
+    if last is not None and last.takes_word:
         yield from values(name, last, (), begun, around)
         return
     plain = _plain(words, flags)
@@ -144,7 +144,7 @@ def _of_command(name: str, command: Command, words: Sequence[str], begun: str, a
 
 def _plain(words: Sequence[str], flags: Mapping[str, Argument]) -> list[str]:
     """The words that are neither flags nor their values."""
-    takes_value = {flag for flag, argument in flags.items() if argument.kind is not bool} | {"-o"}
+    takes_value = {flag for flag, argument in flags.items() if argument.takes_word} | {"-o"}
     return [
         word
         for before, word in zip(("", *words), words, strict=False)
@@ -167,7 +167,7 @@ def _values(command: str, argument: Argument, before: Sequence[str], begun: str,
     if argument.choices:
         yield from argument.choices
     elif argument.flag == "--practice":
-        yield from (task.name for task in bank.tasks())
+        yield from bank.NAMES
     elif argument.flag == "--model" or command == "model":
         yield from _models(begun)
     elif argument.flag == "--in":

@@ -211,6 +211,23 @@ class PGEHarness:
         where = "" if step is None else f" for {step}" if attempt is None else f" for {step}.{attempt}"
         raise BadInput(f"The {role} has been sent nothing{where}.", "%pge show decisions lists what has been done.")
 
+    def upcoming(self) -> Request | None:
+        """What an agent would be sent first if the run went on; None where nobody would be. Nothing is appended.
+
+        What the harness does by itself before that is done in memory. For an evaluation the reviews are looked at first.
+        """
+        now = self.state.read()
+        run = Run(now.sections, root=now.root)
+        while phases := due(run):
+            phase = phases[0]
+            if phase.role is not None:
+                return self._request(run, phase)
+            step, attempt = phase.step or 0, phase.attempt
+            payload = settled(run, step) if phase.name == "settle" else decide(run, step, attempt or 0)[0]
+            record = Record(payload=payload, by="harness", step=step, attempt=attempt, round=phase.round)
+            run.add(Section(record=record, seq=len(run.sections), prev=run.head, sha256="", at="", offset=0))
+        return None
+
     # Phases
 
     def _equip(self, run: Run) -> Equipment:

@@ -279,6 +279,8 @@ def _flag_value(argument: Argument, value: str | None, rest: Iterator[str]) -> o
         if value is not None:
             raise UsageError(f"{argument.flag} takes no value.")
         return True
+    if value is None and argument.bare:
+        return argument.bare
     if value is None:
         value = next(rest, None)
         if value is None or FLAG.match(value):

@@ -121,22 +121,47 @@ class Room:
         return " ".join(filter(None, (back, away)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Met:
+    """What a prompt and a configuration mean at a place, which is only looked at.
+
+    ``standing`` is the run that stands there now, whichever task's. ``state`` is the file of the run that is meant, None
+    where it is not begun; ``number`` is its number in ``earlier/``, None where it stands there. ``config`` is that of the run.
+    """
+
+    config: HarnessConfig
+    standing: Run | None = None
+    state: Path | None = None
+    number: int | None = None
+
+
+def met(place: Place, prompt: str, config: HarnessConfig) -> Met:
+    """The run that the prompt and the configuration mean: the one that stands at ``place``, an earlier one, or none yet."""
+    prompt = prompt.strip()
+    run = place.run()
+    if run and (known := _met(run, prompt, config)):
+        return Met(config=known, standing=run, state=place.state)
+    for number, state in place.earlier().items():
+        if (earlier := _readable(state)) and (known := _met(earlier, prompt, config)):
+            return Met(config=known, standing=run, state=state, number=number)
+    return Met(config=config, standing=run)
+
+
 def make_room(place: Place, prompt: str, config: HarnessConfig) -> Room:
     """Make ``place`` ready for the task: the run of its identity stands there afterwards, or none.
 
     Nothing is moved where the task could not be begun, and nothing is ever paid.
     """
     prompt = prompt.strip()
-    run = place.run()
-    if run and (known := _met(run, prompt, config)):
-        return Room(config=known)
-    for number, state in place.earlier().items():
-        if (earlier := _readable(state)) and (known := _met(earlier, prompt, config)):
-            changed = difference(run, prompt, known) if run else ()
-            return Room(config=known, moved=place.reopen(number), reopened=number, changed=changed)
-    check(prompt, config.settings(), config)
-    changed = difference(run, prompt, config) if run else ()
-    return Room(config=config, moved=place.move_away() if run else None, changed=changed)
+    found = met(place, prompt, config)
+    if found.state and found.number is None:
+        return Room(config=found.config)
+    if found.state is None:
+        check(prompt, config.settings(), config)
+    changed = difference(found.standing, prompt, found.config) if found.standing else ()
+    if found.number is not None:
+        return Room(config=found.config, moved=place.reopen(found.number), reopened=found.number, changed=changed)
+    return Room(config=config, moved=place.move_away() if found.standing else None, changed=changed)
 
 
 def _met(run: Run, prompt: str, config: HarnessConfig) -> HarnessConfig | None:

@@ -80,10 +80,17 @@ class Tally:
 
 
 class MessagesStub:
-    """Serves ``POST /v1/messages`` on a free port of 127.0.0.1, as a stream or as plain JSON, until it is closed."""
+    """Serves ``POST /v1/messages`` on a free port of 127.0.0.1, as a stream or as plain JSON, until it is closed.
 
-    def __init__(self, script: Script = "ok", *, port: int = 0) -> None:
+    ``POST /v1/messages/count_tokens`` is answered with ``count`` of the request, and kept apart, in ``counted``.
+    """
+
+    def __init__(
+        self, script: Script = "ok", *, port: int = 0, count: Callable[[dict[str, Any]], StubReply | int] | None = None
+    ) -> None:
         self._script = script
+        self._count = count
+        self.counted: list[dict[str, Any]] = []
         self._lock = threading.Lock()
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -132,6 +139,14 @@ class MessagesStub:
             self.failures.append(error)
             return StubReply(status=500, error="api_error", message=f"the script failed: {error!r}")
         return StubReply(reply) if isinstance(reply, str) else reply
+
+    def count(self, request: dict[str, Any]) -> StubReply:
+        with self._lock:
+            self.counted.append(request)
+        if self._count is None:
+            return StubReply(status=404, error="not_found_error", message="no count_tokens here")
+        said = self._count(request)
+        return StubReply(raw=json.dumps({"input_tokens": said}).encode()) if isinstance(said, int) else said
 
     def _next(self, request: dict[str, Any], number: int) -> StubReply | str:
         if callable(self._script):
@@ -193,7 +208,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        if self.path.partition("?")[0] != "/v1/messages":
+        path = self.path.partition("?")[0]
+        if path == "/v1/messages/count_tokens":
+            request = json.loads(body)
+            self._answer(request, self.server.stub.count(request))
+            return
+        if path != "/v1/messages":
             self._send(404, _error("not_found_error", f"no {self.path} here"), {})
             return
         request = json.loads(body)

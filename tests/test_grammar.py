@@ -76,7 +76,7 @@ class Line:
 def _arguments_in(name: str, words: Sequence[str]) -> Iterator[str]:
     """The words behind a command that are arguments, as far as one can tell, up to where a sentence goes on."""
     known = arguments(COMMANDS[name])
-    values = {argument.flag for argument in known if argument.flag and argument.kind is not bool} | {"-o"}
+    values = {argument.flag for argument in known if argument.flag and argument.takes_word} | {"-o"}
     before = ""
     for word in words:
         of_ours = word in WORDS or word.startswith("-") or ":" in word or GAP.search(word) or ADDRESS.fullmatch(word)
@@ -314,13 +314,15 @@ def wrong_lines() -> Iterator[tuple[str, str]]:
         if needs:
             yield f"{name} {' '.join(required(name)[:-1])}".strip(), "is missing"
         for argument in flags:
-            value = f" {_value(argument)}" if argument.kind is not bool else ""
+            value = f" {_value(argument)}" if argument.takes_word else ""
             yield f"{base} {argument.flag}{value} {argument.flag}{value}", f"{argument.flag} is given twice."
             others = [flag.flag for flag in flags if flag is not argument]
             if mistyped(argument.flag) not in (*others, "-o"):
                 yield f"{base} {mistyped(argument.flag)}{value}", "Did you mean -"
             if argument.kind is bool:
                 yield f"{base} {argument.flag}=1", "takes no value"
+            elif argument.bare:
+                yield f"{base} {argument.flag}={mistyped(argument.bare)}", f"Did you mean {argument.bare}?"
             else:
                 yield f"{base} {argument.flag}", f"{argument.flag} takes a value"
             if argument.kind in (int, float):
@@ -377,7 +379,10 @@ def test_what_is_required_alone_is_enough() -> None:
 def test_every_flag_takes_its_value_behind_it_or_behind_an_equals_sign() -> None:
     for name, command in COMMANDS.items():
         for argument in arguments(command):
-            if argument.flag and argument.kind is not bool:
+            if argument.bare:
+                told = magic.parsed(command, [*required(name), f"{argument.flag}={argument.bare}"])
+                assert magic.parsed(command, [*required(name), argument.flag]) == told
+            elif argument.flag and argument.kind is not bool:
                 value = _value(argument)
                 behind = magic.parsed(command, [*required(name), argument.flag, value])
                 assert behind == magic.parsed(command, [*required(name), f"{argument.flag}={value}"])

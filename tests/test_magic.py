@@ -144,7 +144,7 @@ def test_help_names_every_subcommand_and_every_argument(shell: Shell) -> None:
 def test_every_line_of_usage_parses() -> None:
     for command in COMMANDS.values():
         for argument in arguments(command):
-            if argument.flag and argument.kind is not bool:
+            if argument.flag and argument.takes_word:
                 value = {int: "1", float: "1.5", str: "x"}[argument.kind]
                 required = [one.choices[0] if one.choices else "x" for one in arguments(command) if one.required]
                 _, given = magic.parsed(command, [*required, argument.flag, value])

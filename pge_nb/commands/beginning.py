@@ -71,9 +71,7 @@ def begun(here: Here, name: str, body: str, flags: TaskFlags) -> tuple[PGEHarnes
 
     From here on commands are about it.
     """
-    prompt = _prompt(body, flags.practice)
-    there = here.elsewhere(name, flags.state)
-    config = _with_inputs(_config(there, flags), here.variables, flags)
+    there, prompt, config = wanted(here, name, body, flags)
     with there.made():
         room = make_room(there.place, prompt, config)
         harness = PGEHarness(room.config)
@@ -83,6 +81,13 @@ def begun(here: Here, name: str, body: str, flags: TaskFlags) -> tuple[PGEHarnes
         here.forget()
     amend_limits(harness, run, flags, here.configured)
     return harness, room.says(name)
+
+
+def wanted(here: Here, name: str, body: str, flags: TaskFlags) -> tuple[Here, str, HarnessConfig]:
+    """The place, the prompt and the configuration of the task of this cell; nothing is made, moved or begun for them."""
+    prompt = _prompt(body, flags.practice)
+    there = here.elsewhere(name, flags.state)
+    return there, prompt, _with_inputs(_config(there, flags), here.variables, flags)
 
 
 def harness_over(here: Here, run: Run) -> PGEHarness:

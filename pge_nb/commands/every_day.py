@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from .. import bank, views
+from ..detached import take_over
 from ..display import Code, Table, View, Words
 from ..errors import BadInput, PgeError
 from ..harness import PGEHarness
 from ..models import Request
 from ..models.choose import is_practice
-from ..payloads import Json, compact
 from ..phases import due
 from ..prose import counted
 from ..records import Choice, Role
@@ -24,6 +24,8 @@ from .beginning import LimitFlags, TaskFlags, amend_limits, begun, harness_over
 from .earlier import of
 from .estimating import ahead
 from .here import Here
+from .rehearsing import DryRun, rehearsed, rehearsed_further
+from .sent import parts
 from .standing import run_view
 
 What = Literal["run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt"]
@@ -55,8 +57,11 @@ def run(
     body: str = "",
     raise_: Annotated[bool, "an error where the run does not pass, for CI"] = False,
     detach: Annotated[bool, "go on in a process of its own: the kernel is free at once"] = False,
+    dry_run: DryRun = None,
 ) -> View:
     """Carry a task to its end; the body of the cell is its prompt. Run again, it goes on or shows what is done."""
+    if dry_run:
+        return rehearsed(here, name, body, flags, dry_run)
     harness, said = begun(here, name, body, flags)
     return carry_on(here, harness, raise_=raise_, detach=detach, said=said)
 
@@ -136,8 +141,11 @@ def resume(
     *,
     raise_: Annotated[bool, "an error where the run does not pass, for CI"] = False,
     detach: Annotated[bool, "go on in a process of its own: the kernel is free at once"] = False,
+    dry_run: DryRun = None,
 ) -> View:
     """Go on where the run stopped; limits may be raised."""
+    if dry_run:
+        return rehearsed_further(here, flags, dry_run)
     run = here.needs_run()
     harness = harness_over(here, run)
     amend_limits(harness, run, flags, here.configured)
@@ -155,7 +163,7 @@ def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, detach: b
         raise BadInput("--raise needs the end of the run, and --detach does not wait for it.", "Give one of them.")
     if detach and due(run):
         print_ahead(run)
-        return send_away(harness, run, said)
+        return send_away(harness, run, said, *here.news(run))
     run = carried(here, harness)
     view = views.run_view(run)
     met = "All of this was in the state file: nobody was asked, nothing was paid."
@@ -168,7 +176,10 @@ def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, detach: b
 
 def carried(here: Here, harness: PGEHarness, enough: Callable[[Run], bool] = lambda _: False) -> Run:
     """Go on to the end, to a question, to a limit, or until there is ``enough``, telling of it meanwhile; the run."""
-    run, progress = harness.state.read(), here.progress()
+    run = harness.state.read()
+    if due(run):
+        take_over(harness.state.path)
+    progress = here.progress()
     print_ahead(run)
     try:
         with contextlib.closing(harness.records()) as sections:  # type: ignore[type-var]
@@ -227,23 +238,7 @@ def prompt(here: Here, run: Run, role: str, place: Address) -> View:
                 refusal = error
     if not requests and refusal:
         raise refusal
-    return views.prompt_view(run, [part for request in requests for part in _parts(request)])
-
-
-def _parts(request: Request) -> list[tuple[str, str]]:
-    about = request.about
-    at = "" if about.step is None else f" {about.step}" if about.attempt is None else f" {about.step}.{about.attempt}"
-    who = f"{about.role}, {about.phase}{at}"
-    return [
-        (f"{who}: model {request.model}, hash {request.hash[:16]}, at most {request.input_bytes:,} tokens in", ""),
-        (f"{who}: system", request.system),
-        *((f"{who}: {message['role']}", _text(message["content"])) for message in request.messages),
-        *([(f"{who}: schema", compact(request.schema))] if request.schema is not None else []),
-    ]
-
-
-def _text(content: Json) -> str:
-    return content if isinstance(content, str) else compact(content)
+    return views.prompt_view(run, [part for request in requests for part in parts(request)])
 
 
 def nothing_here(here: Here) -> View:
@@ -258,5 +253,5 @@ def nothing_here(here: Here) -> View:
     rows: list[tuple[str, str | Code]] = [("Directory", str(here.directory)), ("Model", model)]
     rows += [("Task", Code(f"%pge {name}")) for name in here.names()]
     table = Table(caption="Here", heads=("What", "Which"), rows=tuple(rows))
-    first = f"%pge run --practice {bank.tasks()[0].name}" if is_practice(model) else "%%pge run"
+    first = f"%pge run --practice {bank.NAMES[0]}" if is_practice(model) else "%%pge run"
     return View(title="pge_nb: nothing was begun here yet", blocks=(*blocks, table), notes=found.doubts, next=first)

@@ -18,7 +18,8 @@ Kind = type[str] | type[int] | type[float] | type[bool]
 class Argument:
     """One argument of a subcommand. ``flag`` is empty for one that is told by its position; ``many`` takes all that is left.
 
-    ``group`` is the parameter that holds it where several flags come as one value.
+    ``group`` is the parameter that holds it where several flags come as one value. ``bare`` is the value of a flag that may be
+    given without one; another is given after ``=``.
     """
 
     name: str
@@ -29,12 +30,20 @@ class Argument:
     required: bool
     many: bool = False
     group: str = ""
+    bare: str = ""
+
+    @property
+    def takes_word(self) -> bool:
+        """Whether the word after the flag is its value."""
+        return self.kind is not bool and not self.bare
 
     @property
     def usage(self) -> str:
         """How it is written in a line of usage."""
         few = 0 < len(self.choices) <= 4
         value = "|".join(self.choices) if few else self.name.upper().rstrip("_")
+        if self.bare:
+            return f"[{self.flag}[={'|'.join(self.choices)}]]"
         if self.flag:
             return f"[{self.flag}]" if self.kind is bool else f"[{self.flag} {_VALUES[self.kind]}]"
         return value if self.required else f"[{value}{' ...' if self.many else ''}]"
@@ -47,7 +56,8 @@ _VALUES: dict[Kind, str] = {str: "TEXT", int: "N", float: "X", bool: ""}
 def arguments(command: Callable[..., object]) -> tuple[Argument, ...]:
     """The arguments of a command, in their order, without the place and the body of the cell.
 
-    A parameter whose type is a dataclass stands for the flags that are its fields.
+    A parameter whose type is a dataclass stands for the flags that are its fields. A second text in ``Annotated`` is what a flag
+    stands for that is given without a value.
     """
     parameters = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
     return tuple(argument for parameter in parameters if parameter.name != "body" for argument in _of(parameter))
@@ -82,9 +92,9 @@ def _of(parameter: inspect.Parameter) -> Iterator[Argument]:
 
 
 def _argument(parameter: inspect.Parameter) -> Argument:
-    annotation, says = parameter.annotation, ""
+    annotation, says, bare = parameter.annotation, "", ""
     if typing.get_origin(annotation) is typing.Annotated:
-        annotation, says = typing.get_args(annotation)
+        annotation, says, bare = (*typing.get_args(annotation), "")[:3]
     kind, choices = _kind(annotation)
     named = parameter.kind is inspect.Parameter.KEYWORD_ONLY
     many = parameter.kind is inspect.Parameter.VAR_POSITIONAL
@@ -96,14 +106,15 @@ def _argument(parameter: inspect.Parameter) -> Argument:
         says=says,
         required=parameter.default is inspect.Parameter.empty and not many,
         many=many,
+        bare=bare,
     )
 
 
 def _kind(annotation: object) -> tuple[Kind, tuple[str, ...]]:
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        annotation = next(arm for arm in typing.get_args(annotation) if arm is not types.NoneType)
     if typing.get_origin(annotation) is typing.Literal:
         return str, typing.get_args(annotation)
-    if isinstance(annotation, types.UnionType):
-        annotation = next(arm for arm in typing.get_args(annotation) if arm is not types.NoneType)
     if annotation is not str and annotation is not int and annotation is not float and annotation is not bool:
         raise TypeError(f"a command cannot take {annotation}")
     return annotation, ()

@@ -101,4 +101,4 @@ def _of(name: str) -> View:
 
 
 def _written(argument: Argument) -> str:
-    return argument.usage.strip("[]") if argument.flag else "|".join(argument.choices) or argument.name.upper()
+    return argument.usage[1:-1] if argument.flag else "|".join(argument.choices) or argument.name.upper()

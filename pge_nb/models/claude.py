@@ -11,7 +11,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Set
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +90,29 @@ class Claude:
             seconds=time.monotonic() - began,
         )
 
+    def count(self, request: Request) -> int:
+        """The tokens of a request's input, as the service counts them. Nothing is asked of the model, and it costs nothing.
+
+        ``ModelFailed`` where the service does not count.
+        """
+        client, sdk = self._connected(), import_sdk()
+
+        def ask(sent: dict[str, Any]) -> Any:
+            return client.messages.count_tokens(**sent, extra_headers=FRESH)
+
+        try:
+            counted = getattr(self._taken(request, ask, without={"max_tokens"}), "input_tokens", None)
+        except sdk.NotFoundError:
+            counted = None
+        except Exception as error:
+            raise self._explained(error, request, Gathered()) from None
+        if not isinstance(counted, int):
+            raise ModelFailed(
+                f"{self._place(client)} counts no tokens for {request.model}.",
+                "--dry-run alone tells how many bytes it is.",
+            )
+        return counted
+
     # The client
 
     def _connected(self) -> anthropic.Anthropic:
@@ -156,14 +179,17 @@ class Claude:
                 raise Lost("gave no readable answer") from None
 
     def _opened(self, client: anthropic.Anthropic, request: Request) -> Any:
-        """The stream of a request that the server took, without what it refuses."""
+        """The stream of a request that the server took."""
+        return self._taken(request, lambda sent: client.messages.create(**sent, stream=True, extra_headers=FRESH))
+
+    def _taken(self, request: Request, ask: Callable[[dict[str, Any]], Any], without: Set[str] = frozenset()) -> Any:
+        """What ``ask`` gives for a request that the server took, without what it refuses. ``without``: arguments not to give."""
         sdk = import_sdk()
         extras = [extra for extra in extras_of(request) if extra not in self._refused]
         while True:
+            sent = body(request, {name for name, _, _ in extras})
             try:
-                stream = client.messages.create(
-                    **body(request, {name for name, _, _ in extras}), stream=True, extra_headers=FRESH
-                )
+                given = ask({name: value for name, value in sent.items() if name not in without})
             except (sdk.BadRequestError, sdk.UnprocessableEntityError) as error:
                 refused = blamed(str(error), extras)
                 if not refused:
@@ -172,7 +198,7 @@ class Claude:
             else:
                 # Only now is it known that they were what was wrong.
                 self._refused |= {extra for extra in extras_of(request) if extra not in extras}
-                return stream
+                return given
 
 
 def told(data: str) -> dict[str, Json]:
