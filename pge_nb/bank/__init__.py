@@ -103,14 +103,19 @@ def match(prompt: str) -> PracticeTask | None:
 
 
 def nearest(prompt: str) -> PracticeTask:
-    """The task that a prompt is most like: rare words that both have first, then the order of the letters."""
+    """The task that a prompt is most like: rare words that both have first, then the order of the letters.
+
+    A word of a task's own prompt counts twice as much as one that stands in its solution alone.
+    """
     text = _folded(prompt)[:2_000]
-    shared = {task.name: _stems(text) & _vocabulary(task.name) for task in tasks()}
+    stems = _stems(text)
+    owners = {stem: sum(stem in _vocabulary(task.name) for task in tasks()) for stem in stems}
 
     def likeness(task: PracticeTask) -> tuple[float, float]:
-        owners = [sum(stem in _vocabulary(other.name) for other in tasks()) for stem in shared[task.name]]
+        shared = stems & _vocabulary(task.name)
         alike = difflib.SequenceMatcher(None, text, _folded(task.prompt)).ratio()
-        return sum(1 / count - 1 / len(tasks()) for count in owners), alike
+        rare = {stem: 1 / owners[stem] - 1 / len(NAMES) for stem in shared}
+        return sum(rare.values()) + sum(rare[stem] for stem in shared & _spoken(task.name)), alike
 
     return max(tasks(), key=likeness)
 
@@ -222,7 +227,12 @@ def _stems(text: str) -> frozenset[str]:
 
 
 @functools.cache
-def _vocabulary(task_name: str) -> frozenset[str]:
+def _spoken(task_name: str) -> frozenset[str]:
     task = practice_task(task_name)
-    solutions = (text for step in task.steps for text in step.solution.values())
-    return _stems(" ".join([task.name, task.title, task.prompt, *solutions]))
+    return _stems(f"{task.name} {task.title} {task.prompt}")
+
+
+@functools.cache
+def _vocabulary(task_name: str) -> frozenset[str]:
+    solutions = (text for step in practice_task(task_name).steps for text in step.solution.values())
+    return _spoken(task_name) | _stems(" ".join(solutions))

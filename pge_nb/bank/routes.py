@@ -259,7 +259,7 @@ TASK = PracticeTask(
     title="Shortest ways and an order of jobs",
     prompt=(
         "I plan the rounds of a delivery van by hand and would like two Python functions instead of a map and a pencil:"
-        " the shortest way between two places over a list of roads, and an order for jobs of which some have to wait for others."
+        " the shortest path between two places over a list of roads, and an order for jobs of which some have to wait for others."
         " Where several answers are equally good I want the same one every day."
     ),
     plan={
