@@ -39,6 +39,8 @@ IDENTITY = (
 """The settings that change what a run comes to. Retries, rounds and limits may be raised by an amendment."""
 WITH_TOOLS: Mapping[Role, str] = {"generator": "generator_tools", "evaluator": "evaluator_tools"}
 """The settings that tell which roles work with tools; part of the identity where one does."""
+COUNTED = ("hidden_cases",)
+"""Settings that are part of the identity where they are not 0."""
 LIMITS = ("max_retries_per_step", "max_contract_rounds", "max_calls", "max_tokens_total", "max_dollars")
 
 
@@ -54,6 +56,7 @@ class HarnessConfig(Settable):
     it is no trend. ``max_tokens``: the output of one call. ``max_dollars=None`` is 5 for models with a price. Limits are for
     the whole run, over all resumes. ``generator_tools`` and ``evaluator_tools``: turns with tools, within ``max_turns`` and
     ``max_context_tokens`` (what one turn reads and writes); "auto": for models with a known price, which all take tools.
+    ``hidden_cases``: inputs that the evaluator makes for each oracle check that shows its own; the generator never sees them.
     ``review_seconds`` limits each command of a review; ``review_methods`` adds the user's own.
     ``allow_unsafe``: where no sandbox holds, run generated code all the same, as this user and with this user's files; only a
     person says so in Python, and no file beside a notebook can.
@@ -74,6 +77,7 @@ class HarnessConfig(Settable):
         _whole("max_retries_per_step", self.max_retries_per_step, least=0)
         _whole("max_contract_rounds", self.max_contract_rounds, least=1)
         _whole("max_tokens", self.max_tokens, least=16)
+        _whole("hidden_cases", self.hidden_cases, least=0)
         _whole("max_turns", self.max_turns, least=1)
         _whole("max_context_tokens", self.max_context_tokens, least=1_000)
         for name in WITH_TOOLS.values():
@@ -177,7 +181,8 @@ class HarnessConfig(Settable):
 def identity(prompt: str, settings: Mapping[str, Json], inputs: Mapping[str, Json] = MappingProxyType({})) -> str:
     """The run id: the first 16 hex of the sha256 of prompt, inputs and the settings that change the outcome."""
     tools = {name: "on" for name in WITH_TOOLS.values() if settings.get(name) == "on"}
-    made_of = {"prompt": prompt, **{name: settings.get(name) for name in IDENTITY}, **inputs, **tools}
+    counts = {name: settings[name] for name in COUNTED if settings.get(name)}
+    made_of = {"prompt": prompt, **{name: settings.get(name) for name in IDENTITY}, **inputs, **tools, **counts}
     return hashlib.sha256(compact(made_of).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

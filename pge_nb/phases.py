@@ -10,11 +10,12 @@ from .payloads import Json
 from .records import Amendment, Answer, Decision, Purpose, Role, Section
 from .run import Run
 
-PhaseName = Literal["plan", "propose", "respond", "settle", "generate", "evaluate", "decide"]
+PhaseName = Literal["plan", "propose", "respond", "settle", "withhold", "generate", "evaluate", "decide"]
 ROLE_OF: Mapping[str, Role] = {
     "plan": "planner",
     "propose": "generator",
     "respond": "evaluator",
+    "withhold": "evaluator",
     "generate": "generator",
     "evaluate": "evaluator",
 }
@@ -22,6 +23,7 @@ PHASE_OF: Mapping[str, PhaseName] = {
     "plan": "plan",
     "proposal": "propose",
     "response": "respond",
+    "withheld": "withhold",
     "attempt": "generate",
     "evaluation": "evaluate",
 }
@@ -72,6 +74,8 @@ def due(run: Run) -> tuple[Phase, ...]:
 def _next(run: Run, step: int) -> Phase:
     if run.contract(step) is None or run.reopened(step):
         return negotiation(run, step)
+    if run.settings.get("hidden_cases") and run.withheld(step) is None and _takes_hidden(run, step):
+        return Phase(name="withhold", step=step, round=len(run.of("withheld", step)) + 1)
     attempts = run.attempts(step)
     if not attempts:
         return Phase(name="generate", step=step, attempt=1)
@@ -84,6 +88,12 @@ def _next(run: Run, step: int) -> Phase:
     if not valid or (_unmeasured(valid) and len(valid) < _allowed(run, step, attempt)):
         return Phase(name="evaluate", step=step, attempt=attempt, round=len(evaluations) + 1)
     return Phase(name="decide", step=step, attempt=attempt, round=len(run.of("decision", step, attempt)) + 1)
+
+
+def _takes_hidden(run: Run, step: int) -> bool:
+    """Whether a check of the step's contract is decided by calls that the contract itself shows."""
+    contract = run.contract(step)
+    return contract is not None and any(check.method == "oracle" and "call" in check.args for check in contract.checks)
 
 
 def negotiation(run: Run, step: int) -> Phase:

@@ -34,6 +34,7 @@ from .records import (
     Response,
     StepContract,
     Task,
+    Withheld,
 )
 
 Lines = list[str]
@@ -279,6 +280,12 @@ def _contract(contract: StepContract) -> Lines:
     ]
 
 
+def _withheld(withheld: Withheld) -> Lines:
+    lines = [f"{counted(withheld.count, 'hidden input')} of the evaluator's own.", ""]
+    lines += _text("Their file under .pge/withheld/", withheld.sha256)
+    return lines + _bullets("Notes", withheld.notes) + _calls(withheld.calls)
+
+
 def _attempt(attempt: Attempt) -> Lines:
     lines = _text("Why", attempt.why)
     lines += _files(attempt.files) or ["No files.", ""]
@@ -390,6 +397,7 @@ WRITERS: Mapping[type, Callable[..., Lines]] = {
     Proposal: _proposal,
     Response: _response,
     StepContract: _contract,
+    Withheld: _withheld,
     Attempt: _attempt,
     EvaluationReport: _evaluation,
     Decision: _decision,

@@ -215,6 +215,20 @@ class StepContract:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Withheld:
+    """Hidden inputs that the evaluator made for a contract: how many, and the hash of the file that holds them.
+
+    ``sha256`` names a file under ``.pge/withheld/``; empty where none were made.
+    """
+
+    count: int
+    sha256: str
+    notes: tuple[str, ...] = ()
+    calls: tuple[Call, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
     """A write that was not carried out, and why."""
 
@@ -374,6 +388,7 @@ Payload = (
     | Proposal
     | Response
     | StepContract
+    | Withheld
     | Attempt
     | EvaluationReport
     | Decision
@@ -391,6 +406,7 @@ KINDS: Mapping[str, type] = {
     "proposal": Proposal,
     "response": Response,
     "contract": StepContract,
+    "withheld": Withheld,
     "attempt": Attempt,
     "evaluation": EvaluationReport,
     "decision": Decision,

@@ -29,6 +29,7 @@ from .records import (
     Step,
     StepContract,
     Task,
+    Withheld,
 )
 
 StepState = Literal["waiting", "negotiating", "working", "asking", "accepted", "kept", "advanced", "failed", "blocked"]
@@ -136,7 +137,7 @@ class Run:
     @property
     def calls(self) -> list[Call]:
         """Every call that a record rests on, in file order."""
-        made = (Plan, Proposal, Response, Attempt, EvaluationReport)
+        made = (Plan, Proposal, Response, Withheld, Attempt, EvaluationReport)
         return [
             call for section in self._sections if isinstance(section.payload, made) for call in section.payload.calls
         ]
@@ -157,6 +158,12 @@ class Run:
         contracts, said = self.of("contract", step), self.of("amendment", step)
         newer = [one.payload for one in said if contracts and one.seq > contracts[-1].seq]
         return any(isinstance(one, Amendment) and one.phase == "contract" for one in newer)
+
+    def withheld(self, step: int) -> Withheld | None:
+        """The hidden inputs that were made for the contract in force; None where none were."""
+        made, contracts = self.of("withheld", step), self.of("contract", step)
+        payload = made[-1].payload if made and contracts and made[-1].seq > contracts[-1].seq else None
+        return payload if isinstance(payload, Withheld) else None
 
     def talk(self, step: int) -> tuple[list[Section], list[Section]]:
         """The proposals and the responses since the contract was last settled."""

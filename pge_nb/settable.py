@@ -45,6 +45,9 @@ class Settable:
         float | None, "at most so many dollars, over the whole run; none: 5 for models with a price"
     ] = None
     review_seconds: Annotated[float, "at most so many seconds for each command of a review"] = 30.0
+    hidden_cases: Annotated[
+        int, "so many hidden inputs that the evaluator makes for each oracle check that shows its own"
+    ] = 0
     generator_tools: Annotated[
         Tools, "whether the generator works with tools; auto: with Claude models, others write files in their reply"
     ] = "auto"

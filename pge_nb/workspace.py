@@ -38,10 +38,14 @@ DEVICE_NAMES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in
 
 
 class Objects:
-    """Bytes under ``.pge/objects/``, named by their sha256. Written whole or not at all, before a section names them."""
+    """Bytes under ``.pge/objects/``, named by their sha256. Written whole or not at all, before a section names them.
 
-    def __init__(self, root: Path) -> None:
-        self.directory = root / ".pge" / "objects"
+    ``house`` names another directory under ``.pge/``, for what no tree may ever hold.
+    """
+
+    def __init__(self, root: Path, house: str = "objects") -> None:
+        self.root = root
+        self.directory = root / ".pge" / house
 
     def put(self, content: bytes) -> str:
         """Keep ``content``, durably; the name it has from now on."""

@@ -48,13 +48,15 @@ def fenced(value: object) -> str:
 
 
 def role_of(request: Request) -> str:
-    """planner, propose, respond, generate or evaluate, from the system prompt."""
+    """planner, propose, respond, withhold, generate or evaluate, from the system prompt."""
     system = request["system"]
     text = system if isinstance(system, str) else "".join(block["text"] for block in system)
     if "You are the planner" in text:
         return "planner"
     if "you propose its contract" in text:
         return "propose"
+    if "Before anything is written for a step, you think of further inputs" in text:
+        return "withhold"
     if "proposes a contract" in text:
         return "respond"
     return "generate" if "You are the generator" in text else "evaluate"

@@ -72,6 +72,7 @@ ONE_OF_EACH: tuple[r.Record, ...] = (
         by="harness",
         step=1,
     ),
+    r.Record(payload=r.Withheld(count=3, sha256="9" * 64, calls=(CALL,)), by="evaluator", step=1),
     r.Record(
         payload=r.Attempt(
             approach="refine",
@@ -234,6 +235,8 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
         return st.sampled_from(args)
     if origin is tuple:
         return st.lists(values(args[0]), max_size=2).map(tuple)
+    if origin is not None and issubclass(origin, Mapping) and args[1] is int:
+        return st.dictionaries(texts, values(int), max_size=2)
     if origin is not None and issubclass(origin, Mapping):
         numbers = st.one_of(st.none(), st.booleans(), st.integers(-9, 9), st.just(1.5))
         return st.dictionaries(texts, st.one_of(texts, numbers, st.lists(texts, max_size=2)), max_size=2)

@@ -42,6 +42,7 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "max_tokens_total": (10_000, 20_000),
     "max_dollars": (1.0, 2.5),
     "review_seconds": (10.0, 20.0),
+    "hidden_cases": (2, 5),
     "generator_tools": ("on", "off"),
     "evaluator_tools": ("on", "off"),
     "max_turns": (4, 8),

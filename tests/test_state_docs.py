@@ -117,4 +117,4 @@ def test_the_reader_on_the_page_names_a_damaged_section(reader: Path, tmp_path: 
     path.write_bytes(path.read_bytes().replace(b"Mind the hyphens", b"Mind no hyphens!"))
     done = run_reader(reader, path)
     assert done.returncode == 1
-    assert done.stderr.strip() == "section 10 is not what was written"
+    assert done.stderr.strip() == "section 11 is not what was written"

@@ -7,7 +7,7 @@ import secrets
 import time
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import BadInput
@@ -32,6 +32,7 @@ from ..reviews import Outcome
 from ..run import Run
 from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
 from ..workspace import EvidenceBook, laid, layered
+from . import withholding
 from .equipment import Agent, ask, effort_of, isolation_of, model_of, turn_limits, with_tools
 from .generator import asked_for, base_tree, listed
 from .inputs_told import inputs_told
@@ -54,10 +55,14 @@ class Evaluator(Agent):
 
     def request(self, run: Run, phase: Phase) -> Request:
         """The call that this phase begins with; for an evaluation the reviews are looked at first, from the log if known."""
+        if phase.name == "withhold":
+            return withholding.request(run, phase)
         return self._response_request(run, phase) if phase.name == "respond" else self._judge_request(run, phase)
 
     def records(self, run: Run, phase: Phase) -> tuple[Record, ...]:
         """Carry out the phase; its record, not appended."""
+        if phase.name == "withhold":
+            return (withholding.withhold(self.equipment, run, phase),)
         return (self._respond(run, phase) if phase.name == "respond" else self._evaluate(run, phase),)
 
     # The contract
@@ -131,17 +136,15 @@ class Evaluator(Agent):
             if check.method == JUDGE or check.method not in self.equipment.reviews:
                 continue
             outcome, replayed = self._review(run, phase, check, files)
-            evidence = book.issue(
-                method=check.method,
-                on=check.id,
-                says=outcome.says,
-                text=outcome.saw,
-                strength=outcome.strength,
-                replayed=replayed,
-                picture=b64decode(outcome.picture),
-            )
-            if outcome.met is not None:
-                claims.append(Claim(on=check.id, by=check.method, met=outcome.met, evidence=(evidence.id,)))
+            met, cited = outcome.met, [_issued(book, check, outcome, replayed=replayed)]
+            hidden = withholding.hidden_check(self.equipment, run, step, check) if met else None
+            if hidden is not None:
+                further, replayed = self._review(run, phase, hidden, files)
+                further = replace(further, says=f"{further.says}, hidden ones", strength=withholding.STRENGTH)
+                cited.append(_issued(book, check, further, replayed=replayed))
+                met = True if further.met else None
+            if met is not None:
+                claims.append(Claim(on=check.id, by=check.method, met=met, evidence=tuple(cited)))
         for file in made.files:
             text = self.equipment.objects.get(file.sha256).decode("utf-8", "replace")
             book.issue(method="artifact", on=file.path, says=f"opened {file.path}", text=text)
@@ -313,6 +316,19 @@ class Judged:
     def ran(self) -> bool:
         """Whether generated code was run."""
         return any(evidence.method not in LOOKED_AT_ONLY for evidence in self.docket.evidence)
+
+
+def _issued(book: EvidenceBook, check: Check, outcome: Outcome, *, replayed: bool) -> str:
+    """Issue what a review saw as evidence; its id."""
+    return book.issue(
+        method=check.method,
+        on=check.id,
+        says=outcome.says,
+        text=outcome.saw,
+        strength=outcome.strength,
+        replayed=replayed,
+        picture=b64decode(outcome.picture),
+    ).id
 
 
 def mode_of(settings: Mapping[str, Json]) -> str:

@@ -29,7 +29,7 @@ from .here import Here
 Cell = Literal["plan", "contract", "generate", "evaluate"]
 PHASES: Mapping[Cell, frozenset[PhaseName]] = {
     "plan": frozenset({"plan"}),
-    "contract": frozenset({"propose", "respond", "settle"}),
+    "contract": frozenset({"propose", "respond", "settle", "withhold"}),
     "generate": frozenset({"generate"}),
     "evaluate": frozenset({"evaluate", "decide"}),
 }
@@ -40,7 +40,7 @@ ENDS_IN: Mapping[Cell, str] = {
     "evaluate": "decision",
 }
 """The kind of section that a cell's work ends in."""
-FOLLOWS = frozenset({"question", "receipt"})
+FOLLOWS = frozenset({"question", "receipt", "withheld"})
 """What the harness appends along with the end of a phase."""
 ATTEMPT = re.compile(r"(.*?\d)\.(\d{1,6})")
 
