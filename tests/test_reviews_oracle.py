@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from looking import SECONDS, look, vetted
 
-from pge_nb.bank import render, tasks
+from pge_nb.bank import practice_task, render, tasks
 from pge_nb.payloads import Json
 from pge_nb.reviews import Outcome
 from pge_nb.reviews.oracle import OPEN_CASES, equal
@@ -303,3 +303,19 @@ def test_values_are_equal_as_json_has_them() -> None:
     ]  # fmt: skip
     assert all(equal(left, right) and equal(right, left) for left, right in alike)
     assert not any(equal(left, right) or equal(right, left) for left, right in other)
+
+
+def test_a_reader_looks_at_what_is_no_function_and_misses_what_is_not_there(objects: Objects) -> None:
+    step = practice_task("notice").steps[0]
+    args: dict[str, Json] = {"oracle": "notice/facts"}
+    assert look(objects, "oracle", args, render(step, ())).met is True
+    outcome = look(objects, "oracle", args, {"elsewhere.md": step.solution["notice.md"]})
+    assert outcome.met is False
+    assert "raised FileNotFoundError" in outcome.saw
+
+
+def test_no_file_of_the_artifact_stands_in_for_a_reader(objects: Objects) -> None:
+    files = {"notice.md": "# Closed\n", "notice.py": "def states(heading, phrase):\n    return True\n"}
+    outcome = look(objects, "oracle", {"oracle": "notice/facts"}, files)
+    assert outcome.met is False
+    assert outcome.saw.startswith("0 of 20 ")
