@@ -29,11 +29,15 @@ class Outcome:
 
 
 class Review(Protocol):
-    """A review method. ``Args`` is a frozen dataclass, the form of the check's ``args``; ``help`` tells a model its use."""
+    """A review method. ``Args`` is a frozen dataclass, the form of the check's ``args``."""
 
     name: ClassVar[str]
-    help: ClassVar[str]
     Args: ClassVar[type[Any]]
+
+    @property
+    def help(self) -> str:
+        """Its use, with args to copy."""
+        ...
 
     def look(self, check: Check, tree: Tree) -> Outcome:
         """Look at a throwaway copy of the tree. Never raises for what the tree holds: that is an outcome."""
