@@ -157,10 +157,17 @@ def test_a_method_of_ones_own_is_found_whatever_its_case() -> None:
     assert read_terms(value, reviews, strict=True).checks[0].method == "Shout"
 
 
-def test_the_prompts_list_every_method_with_its_use() -> None:
-    lines = method_lines(REVIEWS).split("\n")
-    assert [line.split(":")[0] for line in lines] == ["  - oracle", "  - command", "  - file"]
-    assert all("{" in line for line in lines)
+def test_the_prompts_list_the_methods_that_suit_the_files_each_with_its_use() -> None:
+    def names(*paths: str) -> list[str]:
+        return [line.split(":")[0].removeprefix("  - ") for line in method_lines(known, paths).split("\n")]
+
+    class Page:
+        name, help, Args = "browser", "a page shows: {}", object
+
+    known: Mapping[str, Any] = {**REVIEWS, "browser": Page(), "own": Page()}
+    assert names("a.py") == ["oracle", "command", "file", "own"]
+    assert names("a.py", "site/INDEX.HTML") == ["oracle", "command", "file", "browser", "own"]
+    assert all("{" in line for line in method_lines(known, ["a.html"]).split("\n"))
 
 
 def test_a_brief_shows_each_check_with_its_method() -> None:

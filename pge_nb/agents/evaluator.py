@@ -40,7 +40,7 @@ from .inspecting import TOOLS, Inspection
 from .judging import Docket, difference, faulty, laid_before, merged, read_claims, sent_back, shared_out
 from .loop import turns
 from .replies import Unusable, json_alone
-from .terms import Terms, answer_shape, method_lines, read_terms, shown
+from .terms import Terms, answer_shape, method_lines, promised, read_terms, shown
 
 LOOKED_AT_ONLY = frozenset({"artifact", "file", "rule", "reference", "read", "list", "search"})
 """Methods whose evidence comes of no generated code that was run."""
@@ -83,7 +83,9 @@ class Evaluator(Agent):
         return Request(
             model=model_of(settings, "evaluator"),
             effort=effort_of(settings, "evaluator"),
-            system=fill("respond", methods=method_lines(self.equipment.reviews)),
+            system=fill(
+                "respond", methods=method_lines(self.equipment.reviews, (*promised(run), *proposal.deliverables))
+            ),
             messages=({"role": "user", "content": "\n".join(filter(None, parts))},),
             max_tokens=int(number(settings, "max_tokens")),
             about=About(role="evaluator", phase="respond", step=step.number, round=phase.round, task=run.task.practice),

@@ -32,7 +32,7 @@ from .equipment import Agent, Asked, Equipment, ask, effort_of, model_of, turn_l
 from .inputs_told import inputs_told
 from .loop import Turns, turns
 from .replies import Files, Unusable, files_in, json_somewhere
-from .terms import Terms, changeable, method_lines, proposal_shape, read_terms, shown
+from .terms import Terms, changeable, method_lines, promised, proposal_shape, read_terms, shown
 
 FILES_BUDGET = 24_000
 """Characters of dependencies' files that a brief shows; what is cut is marked."""
@@ -53,7 +53,7 @@ class Generator(Agent):
         settings = run.settings
         tools = phase.name == "generate" and with_tools(settings, "generator")
         if phase.name == "propose":
-            system = fill("propose", methods=method_lines(self.equipment.reviews))
+            system = fill("propose", methods=method_lines(self.equipment.reviews, promised(run)))
         else:
             system = fill("bench" if tools else "generator")
         return Request(

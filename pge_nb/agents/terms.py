@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..payloads import Json, compact
@@ -10,6 +10,7 @@ from ..prose import counted
 from ..records import Check
 from ..reviews import Review
 from ..reviews.sentences import said_case
+from ..run import Run
 from ..verdict import JUDGE, folded
 from ..workspace import clash, composed, refused
 from .replies import Unusable
@@ -144,9 +145,29 @@ def _fault(check: Check, reviews: Mapping[str, Review]) -> str | None:
     return f"the args do not fit: {why}" if why else None
 
 
-def method_lines(reviews: Mapping[str, Review]) -> str:
-    """The review methods as the prompts list them."""
-    return "\n".join(f"  - {name}: {review.help}" for name, review in reviews.items())
+SUITED_TO: Mapping[str, tuple[str, ...]] = {
+    "notebook": (".ipynb",),
+    "browser": (".html", ".htm"),
+    "rule": (".md", ".txt", ".rst", ".json", ".html", ".htm", ".csv"),
+    "reference": (".csv", ".json", ".md", ".txt"),
+}
+"""Review methods that are offered only where a file of such a name is to be made; every other one is offered always."""
+
+
+def method_lines(reviews: Mapping[str, Review], paths: Iterable[str]) -> str:
+    """The review methods that suit the files to be made, as the prompts list them: a small model reads every line."""
+    names = tuple(path.lower() for path in paths)
+    offered = {
+        name: review
+        for name, review in reviews.items()
+        if name not in SUITED_TO or any(path.endswith(SUITED_TO[name]) for path in names)
+    }
+    return "\n".join(f"  - {name}: {review.help}" for name, review in offered.items())
+
+
+def promised(run: Run) -> tuple[str, ...]:
+    """The files that the plan names."""
+    return run.plan.deliverables if run.plan else ()
 
 
 def shown(checks: tuple[Check, ...]) -> str:
