@@ -52,7 +52,9 @@ def test_an_edited_prompt_moves_the_old_run_whole(tmp_path: Path) -> None:
     before = tree(tmp_path)
     room = carried_out(place, ROMAN)
     assert tree(tmp_path / "earlier" / "1") == before
-    assert room.says() == "Another task stood here (another prompt); its run is whole in earlier/1: %pge open @1 shows it."
+    assert (
+        room.says() == "Another task stood here (another prompt); its run is whole in earlier/1: %pge open @1 shows it."
+    )
     assert "work/statkit.py" not in tree(tmp_path) or "work/statkit.py" not in before
     assert StateFile(place.at(1)).verify().intact
     assert StateFile(place.state).verify().intact
