@@ -51,8 +51,8 @@ def _trait(setting: Setting) -> TraitType[Any, Any]:
 
 def _of(kind: Any) -> TraitType[Any, Any]:
     plain: Mapping[Any, type[TraitType[Any, Any]]] = {str: Unicode, int: Int, float: Float}
-    wide = Tuple if typing.get_origin(kind) is tuple else Dict
-    return plain.get(kind, wide)(default_value=None, allow_none=True)
+    wide: Mapping[Any, type[TraitType[Any, Any]]] = {tuple: Tuple, Mapping: Dict, typing.Literal: Unicode}
+    return (plain.get(kind) or wide[typing.get_origin(kind)])(default_value=None, allow_none=True)
 
 
 class InKernel(MutableMapping[str, object]):
