@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import stat
 import tempfile
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from . import walking
 from .disk import sync_directory
 from .errors import BadInput, StateDamaged
 from .records import INLINE_BYTES, Body, Evidence, FileRef
@@ -157,54 +157,61 @@ def snapshot(directory: Path, objects: Objects) -> tuple[FileRef, ...]:
 
     ``BadInput`` when there are more than the caps allow, and where the directory is itself a link.
     """
-    _no_link(directory)
-    if not directory.is_dir():
-        return ()
     found: list[FileRef] = []
     total = 0
-    for folder, folders, names in os.walk(directory):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED)
-        for name in sorted(names):
-            path = Path(folder, name)
-            facts = path.lstat()
-            if not stat.S_ISREG(facts.st_mode) or name.startswith(TEMPORARY):
-                continue
-            relative = path.relative_to(directory).as_posix()
-            if not _is_text(relative):
-                raise BadInput(
-                    f"The name {relative!r} in the working directory is not Unicode text.", "Rename that file."
-                )
-            total += facts.st_size
-            if len(found) >= MAX_FILES or total > MAX_TREE_BYTES or facts.st_size > MAX_FILE_BYTES:
-                raise BadInput(
-                    f"The working directory {directory.name}/ holds more than a run takes in (stopped at {path.name}).",
-                    f"Keep it under {MAX_FILES} files and {MAX_TREE_BYTES // 10**6} MB, {MAX_FILE_BYTES // 10**6} MB a file.",
-                )
-            found.append(objects.file(relative, _bytes(path), facts.st_mode & 0o777))
+    try:
+        with walking.opened(directory) as root:
+            for path, content in walking.walk(root, most=MAX_FILE_BYTES, leave_out=_left_out):
+                if not _is_text(path):
+                    raise BadInput(
+                        f"The name {path!r} in the working directory is not Unicode text.", "Rename that file."
+                    )
+                total += len(content.bytes)
+                if len(found) >= MAX_FILES or total > MAX_TREE_BYTES:
+                    raise _beyond(directory, path)
+                found.append(objects.file(path, content.bytes, content.mode))
+    except FileNotFoundError:
+        return ()
+    except walking.NotPlain:
+        raise _no_folder(directory) from None
+    except walking.TooMuch as error:
+        raise _beyond(directory, error.path, error.limit) from None
+    except OSError as error:
+        raise BadInput(
+            f"{error.filename or directory.name!s:.200} in the working directory cannot be read: {error.strerror}.",
+            "Change its permissions or move it away, then %pge resume.",
+        ) from None
     return tuple(found)
 
 
-def _no_link(directory: Path) -> None:
-    """``BadInput`` where the working directory is a symbolic link: files would be read and written somewhere else."""
-    if directory.is_symlink():
-        raise BadInput(
-            f"The working directory {directory.name}/ is a symbolic link, and links are never followed.",
-            "Put a real directory in its place, then %pge resume.",
-        )
+def _left_out(name: str, is_folder: bool) -> bool:
+    return name in SKIPPED if is_folder else name.startswith(TEMPORARY)
+
+
+def _beyond(directory: Path, path: str, limit: walking.Limit = "bytes") -> BadInput:
+    caps = {
+        "bytes": f"under {MAX_FILES} files and {MAX_TREE_BYTES // 10**6} MB, {MAX_FILE_BYTES // 10**6} MB a file",
+        "names": f"under {walking.MOST_NAMES:,} files and folders",
+        "depth": f"at most {walking.MOST_DEPTH} folders deep",
+    }
+    where = path.encode("utf-8", "backslashreplace").decode()
+    where = where if len(where) <= 200 else f"...{where[-200:]}"
+    return BadInput(
+        f"The working directory {directory.name}/ holds more than a run takes in (stopped at {where!r}).",
+        f"Keep it {caps[limit]}.",
+    )
+
+
+def _no_folder(directory: Path) -> BadInput:
+    """Why a working directory is not used: files would be read and written somewhere else."""
+    what = "a symbolic link, and links are never followed" if directory.is_symlink() else "no directory"
+    return BadInput(
+        f"The working directory {directory.name}/ is {what}.", "Put a real directory in its place, then %pge resume."
+    )
 
 
 def _is_text(name: str) -> bool:
     return not any(unicodedata.category(char) == "Cs" for char in name)
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise BadInput(
-            f"{path.name} in the working directory cannot be read: {error.strerror}.",
-            "Change its permissions or move it away, then %pge resume.",
-        ) from None
 
 
 def layered(*layers: Iterable[FileRef]) -> tuple[FileRef, ...]:
@@ -235,7 +242,8 @@ class Tree:
         """A file's text as the harness laid it; None where the tree has no such file."""
         if not any(file.path == path for file in self.files):
             return None
-        return (self.root / path).read_bytes().decode("utf-8", "replace")
+        content = walking.read(self.root, path, MAX_FILE_BYTES)
+        return None if content is None else content.bytes.decode("utf-8", "replace")
 
 
 def _inside(path: str) -> str:
@@ -266,19 +274,17 @@ def place(files: Sequence[FileRef], directory: Path, objects: Objects, known: It
     ``known`` are hashes of contents that the run knows anyway; any other content in the way is kept as an object first.
     Never writes through a symbolic link, nor into a directory that is one.
     """
-    _no_link(directory)
     displaced: list[FileRef] = []
     expected = set(known)
     for file in files:
-        path = directory / _inside(file.path)
         try:
-            _real_parents(directory, path)
-            there = _in_the_way(path, file.path, objects)
-            if there is not None and there.sha256 == file.sha256:
-                continue
-            if there is not None and there.sha256 not in expected:
-                displaced.append(there)
-            write_whole(path, objects.get(file.sha256), file.mode)
+            with _place_of(directory, _inside(file.path)) as (folder, name):
+                there = _in_the_way(folder, name, file.path, objects)
+                if there is not None and there.sha256 == file.sha256:
+                    continue
+                if there is not None and there.sha256 not in expected:
+                    displaced.append(there)
+                folder.write(name, objects.get(file.sha256), file.mode, prefix=TEMPORARY)
         except OSError as error:
             raise BadInput(
                 f"{file.path} cannot be written into {directory.name}/: {error.strerror}.",
@@ -287,27 +293,43 @@ def place(files: Sequence[FileRef], directory: Path, objects: Objects, known: It
     return tuple(displaced)
 
 
-def _in_the_way(path: Path, name: str, objects: Objects) -> FileRef | None:
-    """What stands at a path now, kept as an object; None where nothing does."""
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise BadInput(
-            f"{name} in the working directory is no plain file, so the accepted one cannot be put there.",
-            "Move it away, then %pge resume.",
-        )
-    return objects.file(name, path.read_bytes(), path.stat().st_mode & 0o777) if path.exists() else None
-
-
-def _real_parents(directory: Path, path: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    folder = directory
-    for part in path.relative_to(directory).parts[:-1]:
-        folder = folder / part
-        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+@contextlib.contextmanager
+def _place_of(directory: Path, path: str) -> Iterator[tuple[walking.Folder, str]]:
+    """The folder of the working directory in which a file is to stand, made where it is missing, and the file's name in it."""
+    if not directory.is_symlink():
+        directory.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as held:
+        try:
+            root = held.enter_context(walking.opened(directory))
+        except walking.NotPlain:
+            raise _no_folder(directory) from None
+        try:
+            place = held.enter_context(walking.parent(root, path, make=True))
+        except walking.NotPlain as error:
             raise BadInput(
-                f"{folder.name} in the working directory is no plain folder, and {path.name} belongs into it.",
+                f"{error.name} in the working directory is no plain folder, and {PurePosixPath(path).name} belongs into it.",
                 "Move it away, then %pge resume.",
-            )
-        folder.mkdir(exist_ok=True)
+            ) from None
+        yield place
+
+
+def _in_the_way(folder: walking.Folder, name: str, path: str, objects: Objects) -> FileRef | None:
+    """What stands at a path now, kept as an object; None where nothing does."""
+    try:
+        content = folder.read(name, MAX_FILE_BYTES)
+    except FileNotFoundError:
+        return None
+    except walking.NotPlain:
+        raise BadInput(
+            f"{path} in the working directory is no plain file, so the accepted one cannot be put there.",
+            "Move it away, then %pge resume.",
+        ) from None
+    except walking.TooMuch:
+        raise BadInput(
+            f"{path} in the working directory is larger than {MAX_FILE_BYTES // 10**6} MB, so it cannot be kept.",
+            "Move it away, then %pge resume.",
+        ) from None
+    return objects.file(path, content.bytes, content.mode)
 
 
 def bring(files: Iterable[FileRef], source: Objects, target: Objects) -> None:

@@ -34,7 +34,7 @@ LAYERS = """
     state workspace models prompts
     sections
     prose latex
-    sandbox verdict bank phases redaction framing disk markdown
+    sandbox verdict bank phases redaction framing disk markdown walking
     run settable
     records
     payloads interrupts nearness columns

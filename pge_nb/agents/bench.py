@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import stat
 from collections.abc import Sequence
-from pathlib import Path
 
+from .. import walking
 from ..models import About
 from ..payloads import Json
 from ..records import FileRef, Refusal
@@ -88,22 +87,16 @@ class Bench(Desk):
         self.files = {one.path: one for one in layered(self.files.values(), [self.written[path]])}
 
     def _left(self, tree: Tree) -> Json:
-        left = {path: self._changed(tree.root / path, path) for path in self.deliverables}
+        left = {path: self._changed(tree, path) for path in self.deliverables}
         return {path: content for path, content in left.items() if content is not None}
 
-    def _changed(self, place: Path, path: str) -> str | None:
+    def _changed(self, tree: Tree, path: str) -> str | None:
         """A deliverable that a command changed, in base64: the log must be enough to replay it. None where nothing is kept."""
-        if any(parent.is_symlink() for parent in place.parents) or self._reason(path, 0):
-            return None
-        try:
-            facts = place.lstat()
-            content = place.read_bytes() if stat.S_ISREG(facts.st_mode) and facts.st_size <= MOST_TAKEN else None
-        except OSError:
-            return None
+        left = None if self._reason(path, 0) else walking.read(tree.root, path, MOST_TAKEN)
         before = self.files.get(path)
-        if content is None or (before and before.sha256 == hashlib.sha256(content).hexdigest()):
+        if left is None or (before and before.sha256 == hashlib.sha256(left.bytes).hexdigest()):
             return None
-        return base64.b64encode(content).decode("ascii")
+        return base64.b64encode(left.bytes).decode("ascii")
 
     def _taken_over(self, left: Json) -> list[str]:
         lines: list[str] = []
