@@ -7,12 +7,14 @@ import importlib.resources
 import importlib.util
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .detached import environment
 from .errors import PgeError
+from .redaction import Redactor
 
 DEMO = "pge-demo"
 NOTEBOOK = "quickstart.ipynb"
@@ -34,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return go_on(given.name, given.state) if given.command == "resume" else quickstart(given.directory)
     except PgeError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    except Exception:  # what is printed may be kept, as in the log of a detached run: no key may stand in it
+        print(Redactor().text(traceback.format_exc()), file=sys.stderr)
         return 1
 
 

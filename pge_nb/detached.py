@@ -1,7 +1,8 @@
 """A run in a process of its own: it goes on whatever becomes of the kernel and the tab that started it.
 
 The process is ``python -m pge_nb resume --state FILE`` in a session of its own. It holds the run's lock like any other, and
-what it prints goes to ``.pge/detached.log``. A key comes to it by the environment alone.
+what it prints goes to ``.pge/detached.log``. A key comes to it by the environment alone. ``.pge/detached.pid`` tells its
+number and when it was born, since a number may be given again; it is gone where another process has gone on with the run.
 """
 
 from __future__ import annotations
@@ -12,43 +13,97 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from filelock import FileLock, Timeout
+
 from .errors import BadInput, StateBusy
 from .redaction import Redactor
-from .state import at_work
+from .state import holder
 
 SECONDS_TO_END = 10.0
 """How long a process is given to end by itself, after each signal."""
-SECONDS_TO_BEGIN = 30.0
-"""A process that has not taken the lock by then has failed."""
+BIRTH_TELLS = 2.0
+"""Seconds by which two processes of one number are born apart at least; clocks that are set move the time by less."""
 LINES = 8
 How = Literal["interrupted", "terminated", "killed"]
+WAYS: tuple[tuple[How, signal.Signals], ...] = (
+    (("interrupted", signal.SIGINT), ("terminated", signal.SIGTERM), ("killed", signal.SIGKILL))
+    if sys.platform != "win32"
+    else (("terminated", signal.SIGTERM),)  # there is no other way to end one without a console
+)
 
 
-def start(state: Path) -> int:
-    """Start a process that goes on with the run of a state file; its number. ``StateBusy`` where one is at it already."""
-    if who := at_work(state) or starting(state):
-        raise StateBusy(f"{who} is at work on {state}.", "%pge shows it; %pge stop ends it.")
-    place = state.parent / ".pge"
-    with (place / "detached.log").open("wb") as log:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "pge_nb", "resume", "--state", str(state)],
-            cwd=state.parent,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    (place / "detached.pid").write_text(f"{child.pid}\n", encoding="ascii")
-    _CHILDREN.append(child)
-    return child.pid
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """A process that was started for a run: its number, when it was born, and how many bytes the state file had then."""
+
+    pid: int
+    born: float
+    bytes: int
+
+    @classmethod
+    def of(cls, state: Path) -> Child | None:
+        """The one that was started last, whatever became of it; None where none was, or another went on since."""
+        try:
+            pid, born, size = _note(state).read_text("ascii").split()
+            return cls(pid=int(pid), born=float(born), bytes=int(size))
+        except (OSError, ValueError):
+            return None
+
+    def lives(self) -> bool:
+        """Whether this very process is there: not a later one of its number, and not the entry of one that has ended."""
+        import psutil
+
+        _CHILDREN[:] = [child for child in _CHILDREN if child.poll() is None]
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            found = psutil.Process(self.pid)
+            is_it = abs(found.create_time() - self.born) < BIRTH_TELLS
+            return bool(is_it and found.status() != psutil.STATUS_ZOMBIE)
+        return False
 
 
 _CHILDREN: list[subprocess.Popen[bytes]] = []
 """Those that this process started: asked now and then, they leave no dead entry behind when they end."""
+
+
+def start(state: Path) -> int:
+    """Start a process that goes on with the run of a state file; its number. ``StateBusy`` where one is at it already."""
+    import psutil
+
+    with _alone(state):
+        if who := busy(state):
+            raise StateBusy(f"{who} is at work on {state}.", "%pge shows it; %pge stop ends it.")
+        with _log(state).open("wb") as log:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "pge_nb", "resume", "--state", str(state)],
+                cwd=state.parent,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),
+            )
+        _CHILDREN.append(child)
+        born = time.time()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            born = psutil.Process(child.pid).create_time()
+        _note(state).write_text(f"{child.pid} {born:.2f} {state.stat().st_size}\n", encoding="ascii")
+        return child.pid
+
+
+@contextlib.contextmanager
+def _alone(state: Path) -> Iterator[None]:
+    """Nobody else starts a process for this run inside this block, so that there are never two."""
+    try:
+        with FileLock(state.parent / ".pge" / "detached.lock", timeout=SECONDS_TO_END):
+            yield
+    except Timeout:
+        raise StateBusy(f"Another process is starting one for {state}.", "Look again in a moment: %pge") from None
 
 
 def environment() -> dict[str, str]:
@@ -59,11 +114,28 @@ def environment() -> dict[str, str]:
     return {**kept, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 
 
-def starting(state: Path) -> str:
-    """The process that was started for a run and has not come to work on it yet; empty where there is none."""
-    pid, since = _noted(state)
-    recent = since is not None and time.time() - since < SECONDS_TO_BEGIN
-    return f"Process {pid}" if pid and recent and _lives(pid) and not at_work(state) else ""
+def starting(state: Path) -> int:
+    """The number of a process that was started for a run and has not come to work on it yet; 0 where there is none."""
+    child = Child.of(state)
+    return child.pid if child and child.pid != os.getpid() and child.lives() and not holder(state) else 0
+
+
+def busy(state: Path) -> str:
+    """Who is at work on a run, or is about to be; empty where nobody is."""
+    if who := holder(state):
+        return str(who)
+    return f"Process {pid}" if (pid := starting(state)) else ""
+
+
+def take_over(state: Path) -> None:
+    """This process goes on with a run: what one that was started earlier said is past. ``StateBusy`` where that lives."""
+    child = Child.of(state)
+    if child is None or child.pid == os.getpid():
+        return
+    if child.lives():
+        raise StateBusy(f"Process {child.pid} is at work on {state}.", "%pge shows it; %pge stop ends it.")
+    with contextlib.suppress(OSError):
+        _note(state).unlink()
 
 
 def stop(state: Path) -> How | None:
@@ -71,61 +143,43 @@ def stop(state: Path) -> How | None:
 
     It is interrupted first: the file is whole then, and holds an interruption. ``BadInput`` where somebody else is at it.
     """
-    pid, _ = _noted(state)
-    who = at_work(state) or starting(state)
-    if not who:
-        return None
-    if not pid or who != f"Process {pid}":
+    child, who = Child.of(state), holder(state)
+    if who and not (child and who.pid in {0, child.pid} and who.here and child.lives()):
         raise BadInput(f"{who} is running {state}, and was not detached.", "Interrupt it where it was started.")
-    ways: tuple[tuple[How, int], ...] = (
-        ("interrupted", signal.SIGINT),
-        ("terminated", signal.SIGTERM),
-        ("killed", getattr(signal, "SIGKILL", signal.SIGTERM)),
-    )
-    for how, number in ways:
+    if child is None or not child.lives():
+        return None
+    for how, number in WAYS:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, number)
+            os.kill(child.pid, number)
         end = time.monotonic() + SECONDS_TO_END
         while time.monotonic() < end:
-            if not _lives(pid):
+            if not child.lives():
                 return how
-            time.sleep(0.05)
-    raise BadInput(f"Process {pid} does not end.", "End it by the means of the system.")
+            time.sleep(0.02)
+    raise BadInput(f"Process {child.pid} does not end.", "End it by the means of the system.")
 
 
 def last_words(state: Path) -> tuple[str, ...]:
-    """The last lines that a detached process printed, without secrets; none where it has not failed, or none was started."""
-    log = state.parent / ".pge" / "detached.log"
+    """The last lines that a detached process printed, without secrets; none where no such process went on with it last."""
+    if Child.of(state) is None:
+        return ()
     try:
-        text = log.read_bytes()[-20_000:].decode("utf-8", "replace")
+        text = _log(state).read_bytes()[-20_000:].decode("utf-8", "replace")
     except OSError:
         return ()
     lines = [line for line in text.split("\n") if line.strip()]
-    return tuple(Redactor().text(line) for line in lines[-LINES:])
+    return tuple(Redactor().sentence(line) for line in lines[-LINES:])
 
 
-def _noted(state: Path) -> tuple[int, float | None]:
-    """The number of the process that was started last for a run, and when; 0 and None where none was."""
-    note = state.parent / ".pge" / "detached.pid"
-    try:
-        return int(note.read_text("ascii").strip() or 0), note.stat().st_mtime
-    except (OSError, ValueError):
-        return 0, None
+def came_to_nothing(state: Path) -> bool:
+    """Whether the process that was started last for a run has ended without a single section."""
+    child = Child.of(state)
+    return child is not None and not child.lives() and state.is_file() and state.stat().st_size == child.bytes
 
 
-def _lives(pid: int) -> bool:
-    _CHILDREN[:] = [child for child in _CHILDREN if child.poll() is None]
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return not _is_dead(pid)
+def _note(state: Path) -> Path:
+    return state.parent / ".pge" / "detached.pid"
 
 
-def _is_dead(pid: int) -> bool:
-    """Whether a process has ended, and only waits for whoever started it to ask (Linux tells; elsewhere it counts as alive)."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[:1] == ["Z"]
-    return False
+def _log(state: Path) -> Path:
+    return state.parent / ".pge" / "detached.log"

@@ -24,7 +24,7 @@ NOTE = "moving.json"
 HOUSE = ".pge"
 PATIENCE = 30.0
 """Seconds to wait for another process that is moving; a move takes milliseconds."""
-TRACES = frozenset({"run.lock", "run.pid", "state.lock"})
+TRACES = frozenset({"run.lock", "run.pid", "state.lock", "detached.lock", "detached.pid", "detached.log"})
 """Files in ``.pge/`` that tell nothing once nobody holds them."""
 
 

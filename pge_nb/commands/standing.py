@@ -6,27 +6,44 @@ from dataclasses import replace
 from pathlib import Path
 
 from .. import views
-from ..detached import last_words, starting
+from ..detached import came_to_nothing, last_words, starting
 from ..display import View
 from ..run import Run
-from ..state import at_work
+from ..state import Holder, holder
 
 ENDED = "stopped in the middle (process ended)"
 ELSEWHERE = "running in another process"
 
 
 def outcome(run: Run, state: Path) -> str:
-    """The run's outcome; for one that has not come to an end, whether a process is still at it."""
-    if run.outcome != "running" or (who := at_work(state)) is None:
-        return run.outcome
-    if who:
-        return run.outcome if who == "This process" else ELSEWHERE
-    return ELSEWHERE if starting(state) else ENDED
+    """The run's outcome; for one that can be gone on with, whether a process is at it."""
+    return _outcome(run, _at_it(run, state))
+
+
+def _outcome(run: Run, who: Holder | None) -> str:
+    if who is not None and str(who) != "This process":
+        return ELSEWHERE
+    return ENDED if run.outcome == "running" and who is None else run.outcome
+
+
+def _at_it(run: Run, state: Path) -> Holder | None:
+    """Who is at the run, or was started for it; this process stands for whoever cannot be told. None: nobody."""
+    if run.outcome not in {"running", "stopped"}:
+        return None
+    try:
+        return holder(state) or (Holder(pid=pid) if (pid := starting(state)) else None)
+    except OSError:
+        return Holder.this()
 
 
 def run_view(run: Run, state: Path) -> View:
     """The whole run, with this outcome; one that another process is at has nothing to be done about it here."""
-    view, told = views.run_view(run), outcome(run, state)
-    words = last_words(state) if told == ENDED else ()
+    who = _at_it(run, state)
+    view, told = views.run_view(run), _outcome(run, who)
+    if told == ELSEWHERE and who is not None:
+        details = ", ".join(filter(None, (f"pid {who.pid}" if who.pid else "", who.details or "starting")))
+        return replace(view, mark=f"{ELSEWHERE} ({details})", next="%pge")
+    failed = told == ENDED or (told == "stopped" and came_to_nothing(state))
+    words = last_words(state) if failed else ()
     notes = (f"The last that its process printed: {' / '.join(words)}",) if words else ()
-    return replace(view, mark=told, notes=(*view.notes, *notes), next="%pge" if told == ELSEWHERE else view.next)
+    return replace(view, mark=told, notes=(*view.notes, *notes))

@@ -68,9 +68,8 @@ class Spending:
 
     def check(self, models: Iterable[str], limits: Limits, prices: Prices) -> None:
         """``LimitReached`` where nothing is left for a run with these models that has no limit of its own."""
-        priced = any(price.most(1, 1) > 0 for model in models if (price := prices.of(model)))
         spent = self.dollars
-        if priced and limits.max_dollars is None and spent > KERNEL_DOLLARS - CENT:
+        if prices.bind(models) and limits.max_dollars is None and spent > KERNEL_DOLLARS - CENT:
             raise LimitReached(
                 f"{spent:.2f} of the {KERNEL_DOLLARS:g} dollars that the runs of one kernel may cost are spent or reserved.",
                 f"Give this run a limit of its own: --budget {DEFAULT_DOLLARS:g} (in Python: max_dollars={DEFAULT_DOLLARS:g}).",

@@ -120,6 +120,10 @@ class Prices:
         price = self.of(model)
         return price.cost(usage) if price else None
 
+    def bind(self, models: Iterable[str]) -> bool:
+        """Whether one of the models costs something, as far as is known."""
+        return any(price.most(1, 1) > 0 for model in models if (price := self.of(model)))
+
 
 def override_of(override: Mapping[str, object] | Path | str) -> Prices:
     """The prices that a person gives, as a mapping or as a TOML file."""
