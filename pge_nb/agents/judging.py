@@ -54,7 +54,7 @@ def laid_before(docket: Docket, every_check: Sequence[Check], diff: str) -> str:
     if decided:
         parts += ["These were looked at by the harness; their outcomes are evidence below:", *_listed(decided)]
     if docket.criteria:
-        parts += ["The criteria that you score:", *(f"- {c.name}: {c.description}" for c in docket.criteria)]
+        parts += ["The criteria that you score:", *(f"- {c.name}: {neutral(c.description)}" for c in docket.criteria)]
     for evidence in docket.evidence:
         tag = "artifact" if evidence.method == "artifact" else "evidence"
         text = neutral(docket.texts[evidence.id]).rstrip()
