@@ -10,10 +10,14 @@ from typing import Any
 import nbformat
 import pytest
 from looking import look, vetted
+from messages_stub import MessagesStub
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from scripted import MODEL, Request, fenced, findings, first_message, role_of
 from test_sandbox_escapes import in_a_container
 
+from pge_nb import HarnessConfig, PGEHarness
 from pge_nb.payloads import Json
+from pge_nb.records import EvaluationReport
 from pge_nb.reviews import Outcome
 from pge_nb.reviews.command import WEAK
 from pge_nb.reviews.notebook import Notebook
@@ -207,3 +211,52 @@ def test_a_report_with_pandas_and_matplotlib_runs_in_a_container_that_forbids_na
 )
 def test_args_that_cannot_be_used_are_sent_back(args: dict[str, Json], why: str) -> None:
     assert why in (vetted(Notebook(5), args) or "")
+
+
+# Through the whole harness
+
+PLAN = {
+    "title": "A report",
+    "scope": "one notebook",
+    "deliverables": [BY],
+    "steps": [{"description": "the report", "depends_on": [], "success": ["it shows the sum 42"]}],
+    "criteria": [{"name": "clarity", "weight": "low", "description": "it reads well", "threshold": 6}],
+}
+CHECK = {"says": "it shows the sum 42", "method": "notebook", "args": {"path": BY, "shows": ["42"]}}
+
+
+def report(request: Request) -> str:
+    """The notebook of the first attempt uses a name that is not there."""
+    role, told = role_of(request), first_message(request)
+    if role == "planner":
+        return fenced(PLAN)
+    if role == "propose":
+        return fenced({"deliverables": [BY], "checks": [CHECK]})
+    if role == "respond":
+        return fenced({"agreed": True, "reason": "complete"})
+    if role == "generate":
+        name = "values" if "NameError" in told else "value"
+        return f"Approach: two cells.\n\n````json {BY}\n{notebook('values = [40, 2]', f'sum({name})')}\n````\n"
+    judged = findings(request)
+    for finding in judged:
+        finding["quote"] = ""
+    return fenced({"findings": judged})
+
+
+def test_a_notebook_is_executed_and_graded_through_the_whole_harness(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    with MessagesStub(report) as stub:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", stub.url)
+        harness = PGEHarness(HarnessConfig(model=MODEL, review_methods={"notebook": Notebook(20)}))
+        assert harness.run("A notebook that sums 40 and 2.").outcome == "passed"
+        run = harness.state.read()
+    reports = [one.payload for one in run.of("evaluation", 1) if isinstance(one.payload, EvaluationReport)]
+    assert [one.verdict for one in reports] == ["fail", "pass"]
+    first, second = (one.evidence[0] for one in reports)
+    assert first.body.text.startswith("code cell 2 (sum(value)): NameError: name 'value' is not defined")
+    assert second.body.text.startswith("every cell ran: 2 code cells\nthe outputs hold '42'")
+    assert second.strength == WEAK
+    assert reports[0].isolation.startswith("isolated")

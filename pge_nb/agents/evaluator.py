@@ -28,7 +28,7 @@ from ..records import (
     StepContract,
     attempt_hash,
 )
-from ..reviews import Outcome
+from ..reviews import Outcome, looked
 from ..run import Run
 from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
 from ..workspace import EvidenceBook, laid, layered
@@ -164,7 +164,7 @@ class Evaluator(Agent):
 
         def look() -> Json:
             with laid(files, self.equipment.objects) as tree:
-                return encode(review.look(check, tree))
+                return encode(looked(review, check, tree))
 
         about = self._about(run, phase)
         args: Mapping[str, Json] = {"check": check.id, "says": check.says, "args": dict(check.args)}

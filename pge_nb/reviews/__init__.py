@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from ..errors import PgeError
 from ..payloads import Misfit, decode
 from ..records import Check
 from ..workspace import Tree
@@ -29,7 +30,10 @@ class Outcome:
 
 
 class Review(Protocol):
-    """A review method. ``Args`` is a frozen dataclass, the form of the check's ``args``."""
+    """A review method. ``Args`` is a frozen dataclass, the form of the check's ``args``.
+
+    One of a person's own is a subclass with `look`, given to ``HarnessConfig.review_methods`` by its name.
+    """
 
     name: ClassVar[str]
     Args: ClassVar[type[Any]]
@@ -44,8 +48,8 @@ class Review(Protocol):
         ...
 
     def vet(self, check: Check) -> str | None:
-        """Why the check's args cannot be used; None where they can."""
-        ...
+        """Why the check's args cannot be used; None where they can. A subclass that says no more has them fit `Args`."""
+        return misfit(self.Args, check)
 
 
 def args_of(cls: type[A], check: Check) -> A:
@@ -60,6 +64,19 @@ def misfit(cls: type[Any], check: Check) -> str | None:
     except Misfit as error:
         return str(error)
     return None
+
+
+def looked(review: Review, check: Check, tree: Tree) -> Outcome:
+    """What a review sees; undecided where it fails itself, as one of a person's own may."""
+    try:
+        outcome: object = review.look(check, tree)
+    except PgeError:  # of this machine, as where no sandbox holds
+        raise
+    except Exception as error:
+        return Outcome(met=None, says=f"{check.method} broke off", saw=f"it raised {type(error).__name__}: {error}")
+    if not isinstance(outcome, Outcome):
+        return Outcome(met=None, says=f"{check.method} gave no outcome", saw=f"it returned {outcome!r:.200}")
+    return outcome
 
 
 def shipped(*, seconds: float, allow_unsafe: bool = False) -> Mapping[str, Review]:
