@@ -138,6 +138,20 @@ def test_at_every_stop_the_next_request_is_the_one_that_is_shown(
     assert f"hash {ids[calls].rpartition(':')[2]}" in view.plain()
 
 
+def test_neither_what_reviews_see_for_it_nor_a_limit_that_it_would_raise_is_written(
+    shell: Shell, tmp_path: Path
+) -> None:
+    for line in ("%pge plan --practice stats --seed 2;", "%pge contract 1;", "%pge generate 1;"):
+        assert shell.cell(line).error is None
+    before = everything(tmp_path)
+    view = shell.cell("%pge resume --dry-run --max-retries 7").view
+    assert "evaluator, evaluate 1.1: model" in view.plain()
+    assert everything(tmp_path) == before
+    shell.cell("%pge resume;")
+    asked = [call for call in open_run(tmp_path).calls if call.role == "evaluator" and "/evaluate/1/1/" in call.id]
+    assert f"hash {asked[0].id.rpartition(':')[2]}" in view.plain()
+
+
 def test_a_run_in_earlier_is_met_and_stays_there(shell: Shell, stub: MessagesStub, tmp_path: Path) -> None:
     shell.cell("%config PGE.max_calls = 2")
     shell.cell(TASK)
