@@ -93,7 +93,7 @@ def test_a_key_is_pressed_and_a_selector_clicked(objects: Objects) -> None:
         "<input autofocus onkeydown=\"if (event.key === 'Enter') o.textContent += 'entered '\">"
         "<b onclick=\"o.textContent += 'bold'\">b</b><p id=o>"
     )
-    outcome = opened(objects, page, do=[{"press": "Enter"}, {"click": "b"}], then=["entered bold"])
+    outcome = opened(objects, page, do=[{"press": "Enter"}, {"click": "b"}], then=["Entered\nBOLD"])
     assert outcome.met is True, outcome.saw
 
 

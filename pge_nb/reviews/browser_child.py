@@ -267,8 +267,8 @@ def text_of(page: Any) -> str:
 
 
 def folded(text: str) -> str:
-    """The text in NFC with every run of white space as one blank, so that where a line breaks decides nothing."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    """The text in NFC without case and with every run of white space as one blank: a style sheet changes case and breaks lines."""
+    return " ".join(unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).split())
 
 
 def cut(text: str) -> str:
