@@ -36,6 +36,14 @@ def everything(root: Path) -> dict[str, tuple[bytes, int]]:
     }
 
 
+def cut_at(root: Path, offset: int) -> None:
+    """Leave a state file as it was before the section at ``offset``: its process was killed there."""
+    state = root / "shared_state.md"
+    state.write_bytes(state.read_bytes()[:offset])
+    for note in (root / ".pge").glob("*head*"):
+        note.unlink()
+
+
 def texts(view: View) -> dict[str, str]:
     """The verbatim texts of a view by what follows "role, phase: " in their labels."""
     return {
@@ -177,15 +185,26 @@ def test_a_reply_that_is_in_the_log_already_is_said_to_be_unpaid(
     shell.cell(TASK)
     view = shell.cell("%pge resume --dry-run").view
     assert "unpaid" not in view.plain()
-    state = tmp_path / "shared_state.md"
-    run = open_run(tmp_path)
-    plan = next(section for section in run.sections if section.record.kind == "plan")
-    state.write_bytes(state.read_bytes()[: plan.offset])  # killed after the reply, before its section
-    for note in (tmp_path / ".pge").glob("*head*"):
-        note.unlink()
+    plan = next(section for section in open_run(tmp_path).sections if section.record.kind == "plan")
+    cut_at(tmp_path, plan.offset)
     view = shell.cell("%pge resume --dry-run").view
     assert "planner, plan: model" in view.plain()
     assert "taken from there, unpaid" in view.plain()
+
+
+@pytest.mark.parametrize("kind", ["contract", "decision"])
+def test_what_the_harness_does_by_itself_before_it_asks_is_done_for_the_look(
+    shell: Shell, tmp_path: Path, kind: str
+) -> None:
+    shell.cell(f"{PRACTICE};")
+    run = open_run(tmp_path)
+    cut = next(section for section in run.sections if section.record.kind == kind)
+    asked = next(made[0].id for s in run.sections[cut.seq :] if (made := getattr(s.payload, "calls", ())))
+    (tmp_path / ".pge" / "calls.jsonl").unlink()
+    cut_at(tmp_path, cut.offset)
+    before = everything(tmp_path)
+    assert f"hash {asked.rpartition(':')[2]}" in shell.cell("%pge resume --dry-run").view.plain()
+    assert everything(tmp_path) == before
 
 
 # Counting
