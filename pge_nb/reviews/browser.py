@@ -41,7 +41,8 @@ class BrowserArgs:
     """The page, texts to be seen at first, steps of a person, texts to be seen then, and the command of a server of its own.
 
     ``path`` None is index.html, or the server's first page. A step is {"click": selector or text}, {"fill": selector or label,
-    "with": text} or {"press": key}. Case and white space of a text decide nothing. Without ``serve`` the files of the tree are served as they are.
+    "with": text} or {"press": key}. Case and white space of a text decide nothing. Without ``serve`` the files of the tree are
+    served as they are.
     """
 
     path: str | None = None

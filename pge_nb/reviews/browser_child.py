@@ -267,7 +267,7 @@ def text_of(page: Any) -> str:
 
 
 def folded(text: str) -> str:
-    """The text in NFC without case and with every run of white space as one blank: a style sheet changes case and breaks lines."""
+    """The text in NFC, without case, every run of white space one blank: a style sheet changes case and breaks lines."""
     return " ".join(unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).split())
 
 
