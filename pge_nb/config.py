@@ -39,7 +39,7 @@ IDENTITY = (
 """The settings that change what a run comes to. Retries, rounds and limits may be raised by an amendment."""
 WITH_TOOLS: Mapping[Role, str] = {"generator": "generator_tools", "evaluator": "evaluator_tools"}
 """The settings that tell which roles work with tools; part of the identity where one does."""
-COUNTED = ("hidden_cases",)
+COUNTED = ("hidden_cases", "canaries")
 """Settings that are part of the identity where they are not 0."""
 LIMITS = ("max_retries_per_step", "max_contract_rounds", "max_calls", "max_tokens_total", "max_dollars")
 
@@ -57,6 +57,7 @@ class HarnessConfig(Settable):
     the whole run, over all resumes. ``generator_tools`` and ``evaluator_tools``: turns with tools, within ``max_turns`` and
     ``max_context_tokens`` (what one turn reads and writes); "auto": for models with a known price, which all take tools.
     ``hidden_cases``: inputs that the evaluator makes for each oracle check that shows its own; the generator never sees them.
+    ``canaries``: known-bad artifacts that the judge is shown first; one that passes any is not listened to in this run.
     ``review_seconds`` limits each command of a review; ``review_methods`` adds the user's own.
     ``allow_unsafe``: where no sandbox holds, run generated code all the same, as this user and with this user's files; only a
     person says so in Python, and no file beside a notebook can.
@@ -78,6 +79,7 @@ class HarnessConfig(Settable):
         _whole("max_contract_rounds", self.max_contract_rounds, least=1)
         _whole("max_tokens", self.max_tokens, least=16)
         _whole("hidden_cases", self.hidden_cases, least=0)
+        _whole("canaries", self.canaries, least=0)
         _whole("max_turns", self.max_turns, least=1)
         _whole("max_context_tokens", self.max_context_tokens, least=1_000)
         for name in WITH_TOOLS.values():
@@ -144,6 +146,8 @@ class HarnessConfig(Settable):
             if item.name not in taken:
                 settings[item.name] = encode(getattr(self, item.name))
         settings |= {name: self._with_tools(role, name) for role, name in WITH_TOOLS.items()}
+        if not self.canaries:
+            del settings["canaries"]  # a run without any is the same to the byte as before there were any
         if machine := self._of_the_machine():
             settings["unchosen"] = machine
         if self.model and self.model.startswith(RECORDING):

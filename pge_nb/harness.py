@@ -312,4 +312,5 @@ def _phase_of(section: Section) -> Phase | None:
     name = PHASE_OF.get(record.kind)
     if name is None:
         return None
-    return Phase(name=name, step=record.step, attempt=record.attempt, round=record.round or 1)
+    canary = record.purpose == "canary"
+    return Phase(name=name, step=record.step, attempt=record.attempt, round=record.round or 1, canary=canary)

@@ -9,6 +9,7 @@ from typing import Literal
 from .payloads import Json
 from .records import Amendment, Answer, Decision, Purpose, Role, Section
 from .run import Run
+from .verdict import JUDGE
 
 PhaseName = Literal["plan", "propose", "respond", "settle", "withhold", "generate", "evaluate", "decide"]
 ROLE_OF: Mapping[str, Role] = {
@@ -34,12 +35,16 @@ GATE_EVALUATIONS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """One thing to be done next. ``round`` is that of the record that it will make."""
+    """One thing to be done next. ``round`` is that of the record that it will make.
+
+    ``canary``: the judge is shown a known-bad artifact in the attempt's place.
+    """
 
     name: PhaseName
     step: int | None = None
     attempt: int | None = None
     round: int = 1
+    canary: bool = False
 
     @property
     def role(self) -> Role | None:
@@ -49,7 +54,7 @@ class Phase:
     @property
     def purpose(self) -> Purpose | None:
         """What an evaluation is for."""
-        return "gate" if self.name == "evaluate" else None
+        return None if self.name != "evaluate" else "canary" if self.canary else "gate"
 
     def __str__(self) -> str:
         where = "" if self.step is None else f" {self.step}" if self.attempt is None else f" {self.step}.{self.attempt}"
@@ -86,6 +91,9 @@ def _next(run: Run, step: int) -> Phase:
     if decision in {"refine", "pivot"}:
         return Phase(name="generate", step=step, attempt=attempt + 1)
     if not valid or (_unmeasured(valid) and len(valid) < _allowed(run, step, attempt)):
+        if _canary_is_due(run, step):
+            shown = run.of("evaluation", step, attempt, "canary")
+            return Phase(name="evaluate", step=step, attempt=attempt, round=len(shown) + 1, canary=True)
         return Phase(name="evaluate", step=step, attempt=attempt, round=len(evaluations) + 1)
     return Phase(name="decide", step=step, attempt=attempt, round=len(run.of("decision", step, attempt)) + 1)
 
@@ -94,6 +102,20 @@ def _takes_hidden(run: Run, step: int) -> bool:
     """Whether a check of the step's contract is decided by calls that the contract itself shows."""
     contract = run.contract(step)
     return contract is not None and any(check.method == "oracle" and "call" in check.args for check in contract.checks)
+
+
+def _canary_is_due(run: Run, step: int) -> bool:
+    """Whether the judge has something to decide, and was not shown so many canaries in this run as were asked for."""
+    wanted = run.settings.get("canaries")
+    if not wanted or not isinstance(wanted, int) or canaries_shown(run) >= wanted:
+        return False
+    contract, plan = run.contract(step), run.plan
+    return bool(plan and plan.criteria) or any(check.method == JUDGE for check in (contract.checks if contract else ()))
+
+
+def canaries_shown(run: Run) -> int:
+    """How many canaries the judge of a run was shown."""
+    return sum(len(run.of("evaluation", step.number, purpose="canary")) for step in run.steps)
 
 
 def negotiation(run: Run, step: int) -> Phase:

@@ -48,6 +48,10 @@ class Settable:
     hidden_cases: Annotated[
         int, "so many hidden inputs that the evaluator makes for each oracle check that shows its own"
     ] = 0
+    canaries: Annotated[
+        int,
+        "at most so many known-bad artifacts that the judge is shown first; where it passes one, what it says is void",
+    ] = 0
     generator_tools: Annotated[
         Tools, "whether the generator works with tools; auto: with Claude models, others write files in their reply"
     ] = "auto"

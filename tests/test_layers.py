@@ -34,8 +34,8 @@ LAYERS = """
     state workspace models prompts
     sections
     prose latex
-    sandbox verdict bank phases redaction framing disk markdown walking
-    run settable
+    sandbox bank phases redaction framing disk markdown walking
+    run settable verdict
     records
     payloads interrupts nearness columns
     calibration

@@ -43,6 +43,7 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "max_dollars": (1.0, 2.5),
     "review_seconds": (10.0, 20.0),
     "hidden_cases": (2, 5),
+    "canaries": (2, 5),
     "generator_tools": ("on", "off"),
     "evaluator_tools": ("on", "off"),
     "max_turns": (4, 8),

@@ -32,7 +32,7 @@ from ..reviews import Outcome, looked
 from ..run import Run
 from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
 from ..workspace import EvidenceBook, laid, layered
-from . import withholding
+from . import canaries, withholding
 from .equipment import Agent, ask, effort_of, isolation_of, model_of, turn_limits, with_tools
 from .generator import asked_for, base_tree, listed
 from .inputs_told import inputs_told
@@ -131,6 +131,8 @@ class Evaluator(Agent):
         made = run.attempts(step)[attempt]
         if contract is None:
             raise BadInput(f"Step {step} has no contract.", f"%pge contract {step}")
+        if phase.canary:
+            contract, made = canaries.for_the_judge(contract), self._made(run, phase)
         files = layered(base_tree(run, step), made.files)
         book = EvidenceBook(self.equipment.objects)
         claims: list[Claim] = []
@@ -171,8 +173,16 @@ class Evaluator(Agent):
         saw, replayed = self.equipment.model.observe(about, check.method, args, attempt_hash(files), look)
         return decode(Outcome, saw), replayed
 
+    def _made(self, run: Run, phase: Phase) -> Attempt:
+        """What is judged: the attempt, or a canary in its place."""
+        made, contract = run.attempts(phase.step or 0)[phase.attempt or 0], run.contract(phase.step or 0)
+        if not phase.canary or contract is None:
+            return made
+        canary = canaries.CANARIES[canaries.turn_of(run, phase)]
+        return canaries.shown_as(canary, made, contract.deliverables, self.equipment.objects)
+
     def _about(self, run: Run, phase: Phase, docket: Docket | None = None) -> About:
-        made = run.attempts(phase.step or 0)[phase.attempt or 0]
+        made = self._made(run, phase)
         return About(
             role="evaluator",
             phase="evaluate",
@@ -190,7 +200,7 @@ class Evaluator(Agent):
     def _judge_request(self, run: Run, phase: Phase, looked: Looked | None = None) -> Request:
         settings = run.settings
         looked = looked or self._look(run, phase)
-        earlier = run.attempts(phase.step or 0).get((phase.attempt or 0) - 1)
+        earlier = None if phase.canary else run.attempts(phase.step or 0).get((phase.attempt or 0) - 1)
         laid = laid_before(
             looked.docket, looked.contract.checks, difference(earlier, looked.made, self.equipment.objects)
         )
@@ -239,7 +249,12 @@ class Evaluator(Agent):
         return isolation_of(run.settings, allow_unsafe=self.equipment.allow_unsafe)
 
     def _judge(self, run: Run, phase: Phase, looked: Looked) -> Judged:
-        """One judge call over the criteria and the checks that the reviews left undecided; one repair of what is faulty."""
+        """One judge call over the criteria and the checks that the reviews left undecided; one repair of what is faulty.
+
+        None where the judge has passed a canary: it is not asked.
+        """
+        if not phase.canary and (canary := canaries.passed(run)):
+            return Judged(docket=looked.docket, claims=canaries.void(looked.docket.ids, canary))
         request = self._judge_request(run, phase, looked)
         docket, took = looked.docket, None
         if request.tools:
@@ -287,6 +302,10 @@ class Evaluator(Agent):
                 )
             (record,) = Evaluator(equipment).records(run, phases[0])
             state.append(record)
+            while record.purpose == "canary":
+                run = state.read()
+                (record,) = Evaluator(equipment).records(run, due(run)[0])
+                state.append(record)
             if not isinstance(record.payload, EvaluationReport):
                 raise TypeError("an evaluation makes an evaluation report")
             return record.payload

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..agents.canaries import passed
 from ..config import uses_practice
 from ..models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS
 from ..prose import counted, removed_in_words
@@ -69,6 +70,8 @@ def caveats(run: Run) -> Iterator[str]:
     isolation = {run.task.isolation, *(report.isolation for report in _reports(run))} - {""}
     for said in sorted(isolation):
         yield f"{said[0].upper()}{said[1:]}."
+    if canary := passed(run):
+        yield f"The judge passed a known-bad artifact ({canary}): what it says counts for nothing in this run."
     if any(evidence.replayed for report in _reports(run) for evidence in report.evidence):
         yield "Evidence marked as replayed was met again from the call log, not run here."
     if run.plan:
