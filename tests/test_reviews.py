@@ -229,5 +229,5 @@ def test_a_file_that_is_no_text_is_opened_all_the_same(objects: Objects) -> None
 
 def test_methods_are_found_by_name_and_each_tells_its_use() -> None:
     methods = shipped(seconds=3)
-    assert list(methods) == ["oracle", "command", "file"]
+    assert list(methods) == ["oracle", "command", "file", "notebook", "browser", "rule", "reference"]
     assert all(name == method.name and "{" in method.help for name, method in methods.items())

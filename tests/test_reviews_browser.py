@@ -367,7 +367,7 @@ def test_a_web_page_is_graded_by_a_real_browser_through_the_whole_harness(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     with MessagesStub(till) as stub:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", stub.url)
-        config = HarnessConfig(model=MODEL, review_methods={"browser": Browser(15)})
+        config = HarnessConfig(model=MODEL, review_seconds=15)
         harness = PGEHarness(config)
         assert harness.run("A page with a till that adds the tax.").outcome == "passed"
         run = harness.state.read()

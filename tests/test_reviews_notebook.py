@@ -250,7 +250,7 @@ def test_a_notebook_is_executed_and_graded_through_the_whole_harness(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     with MessagesStub(report) as stub:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", stub.url)
-        harness = PGEHarness(HarnessConfig(model=MODEL, review_methods={"notebook": Notebook(20)}))
+        harness = PGEHarness(HarnessConfig(model=MODEL, review_seconds=20))
         assert harness.run("A notebook that sums 40 and 2.").outcome == "passed"
         run = harness.state.read()
     reports = [one.payload for one in run.of("evaluation", 1) if isinstance(one.payload, EvaluationReport)]

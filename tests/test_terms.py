@@ -167,7 +167,7 @@ def test_the_prompts_list_the_methods_that_suit_the_files_each_with_its_use() ->
 
     known: Mapping[str, Any] = {**REVIEWS, "browser": Page(), "own": Page()}
     assert names("a.py") == ["oracle", "command", "file", "own"]
-    assert names("a.py", "site/INDEX.HTML") == ["oracle", "command", "file", "browser", "own"]
+    assert names("a.py", "site/INDEX.HTML") == ["oracle", "command", "file", "browser", "rule", "own"]
     assert all("{" in line for line in method_lines(known, ["a.html"]).split("\n"))
 
 

@@ -85,13 +85,21 @@ def shipped(*, seconds: float, allow_unsafe: bool = False) -> Mapping[str, Revie
     ``seconds`` limits each command; ``allow_unsafe``: one may be run where no sandbox holds.
     """
     # Imported here since each of them builds on this module.
+    from .browser import Browser
     from .command import Command
     from .file import File
+    from .notebook import Notebook
     from .oracle import OracleReview
+    from .reference import Reference
+    from .rule import Rule
 
     methods: tuple[Review, ...] = (
         OracleReview(seconds, allow_unsafe=allow_unsafe),
         Command(seconds, allow_unsafe=allow_unsafe),
         File(seconds, allow_unsafe=allow_unsafe),
+        Notebook(seconds, allow_unsafe=allow_unsafe),
+        Browser(seconds, allow_unsafe=allow_unsafe),
+        Rule(seconds, allow_unsafe=allow_unsafe),
+        Reference(seconds, allow_unsafe=allow_unsafe),
     )
     return {method.name: method for method in methods}
