@@ -37,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PgeError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("Interrupted before anything was done.", file=sys.stderr)
+        return 130
     except Exception:  # what is printed may be kept, as in the log of a detached run: no key may stand in it
         print(Redactor().text(traceback.format_exc()), file=sys.stderr)
         return 1

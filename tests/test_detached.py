@@ -16,11 +16,13 @@ from typing import Any
 
 import pytest
 import scripted
+from filelock import FileLock
 from jupyter_client.manager import start_new_kernel
 from messages_stub import MessagesStub, StubReply
 from notebook_shell import Shell
 
 from pge_nb import detached
+from pge_nb.bank import practice_task
 from pge_nb.commands.standing import ELSEWHERE, ENDED
 from pge_nb.config import HarnessConfig
 from pge_nb.errors import BadInput, LimitReached, StateBusy
@@ -172,7 +174,7 @@ def test_a_process_that_fails_leaves_its_last_words(
     with monkeypatch.context() as patch:
         patch.setattr(sys, "executable", failing(tmp_path))
         shell.cell("%pge run --practice stats --seed 2 --detach")
-    wait(lambda: "process ended" in shell.cell("%pge").view.mark, "the end of the process", 20)
+    wait(lambda: shell.cell("%pge").view.mark == ENDED, "the end of the process", 20)
     view = shell.cell("%pge").view
     assert "no such module: everything" in view.plain()
     assert "[redacted]" in view.plain()
@@ -246,6 +248,15 @@ def test_a_process_that_does_not_listen_is_ended_all_the_same_and_that_is_told(
     assert shell.cell("%pge resume").view.mark in {"passed", "degraded"}
 
 
+def test_a_process_that_is_stopped_while_it_starts_leaves_no_traceback(shell: Shell, tmp_path: Path) -> None:
+    shell.cell("%pge run --practice stats --seed 2 --detach")
+    command = Path(f"/proc/{process_of(tmp_path / 'shared_state.md')}/maps")
+    wait(lambda: not command.exists() or "pandas" in command.read_text(), "its imports")
+    assert "was interrupted" in shell.cell("%pge stop").view.plain()
+    assert "Traceback" not in (tmp_path / ".pge" / "detached.log").read_text()
+    assert "Traceback" not in shell.cell("%pge").view.plain()
+
+
 def test_a_process_that_was_given_the_number_of_ours_is_left_alone(shell: Shell, tmp_path: Path) -> None:
     state = tmp_path / "shared_state.md"
     shell.cell("%pge run --practice stats --seed 2 --max-retries 0;")
@@ -278,6 +289,18 @@ def test_two_kernels_that_detach_at_once_start_one_process(stub: MessagesStub, s
     assert sorted(one.returncode for one in both) == [0, 1]
     assert any(b"is at work on" in error for _, error in ends)
     assert shell.cell("%pge stop").error is None
+
+
+def test_while_one_process_is_being_started_no_other_one_is(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "shared_state.md"
+    PGEHarness(HarnessConfig(model="practice:seed=2", shared_state_path=state)).start(practice_task("stats").prompt)
+    monkeypatch.setattr(detached, "SECONDS_TO_END", 0.1)
+    with FileLock(tmp_path / ".pge" / "detached.lock"):
+        refused = shell.cell("%pge resume --detach")
+    assert isinstance(refused.error, StateBusy)
+    assert not (tmp_path / ".pge" / "detached.pid").exists()
 
 
 def test_what_a_detached_run_may_cost_is_reserved_until_it_has_ended(

@@ -104,14 +104,17 @@ def test_a_file_that_was_put_back_or_exchanged_is_told_of(shell: Shell, tmp_path
     assert "Another task's file stands here now" in news(shell, "%pge show")[0]
 
 
-@pytest.mark.parametrize("line", ["%pge run --practice roman", "%%pge plan\n" + practice_task("roman").prompt])
-def test_a_move_at_a_persons_word_is_no_news(shell: Shell, line: str) -> None:
+@pytest.mark.parametrize("how", ["run", "plan"])
+def test_a_move_at_a_persons_word_is_no_news(shell: Shell, how: str) -> None:
+    def begin(task: str) -> str:
+        return f"%pge run --practice {task}" if how == "run" else f"%%pge plan\n{practice_task(task).prompt}"
+
     shell.cell(f"{RUN};")
     assert shell.cell("%pge show").view
-    assert news(shell, line) == []
+    assert news(shell, begin("roman")) == []
     assert news(shell, "%pge show") == []
     shell.cell("%pge new;")
-    assert news(shell, line) == []
+    assert news(shell, begin("intervals")) == []
     assert news(shell, "%pge show") == []
 
 
