@@ -235,6 +235,7 @@ def chosen(words: Sequence[str], here: Here) -> tuple[Command, list[str]]:
     """The command that the first word names, and the words after it. No word, or the name of a task: the status."""
     from .commands import COMMANDS
     from .commands.every_day import status
+    from .commands.here import UNNAMED
     from .workspace import composed
 
     if not words:
@@ -245,7 +246,7 @@ def chosen(words: Sequence[str], here: Here) -> tuple[Command, list[str]]:
     if words[0] in HELP:
         return COMMANDS["help"], []
     # A task may not take a command's word away, whatever directory lies about.
-    if composed(words[0]) in here.names():
+    if words[0] == UNNAMED or composed(words[0]) in here.names():
         return status, list(words)
     hint = did_you_mean(words[0], [*COMMANDS, *here.names()])
     raise UsageError(f"There is no %pge {bare(words[0])}.{hint} %pge help lists what there is.")

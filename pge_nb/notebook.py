@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import moving
-from .agents.opening import check
+from .agents.opening import check, models_in
 from .config import IDENTITY, WITH_TOOLS, HarnessConfig, identity, uses_practice
 from .errors import BadInput, PgeError, StateDamaged
 from .inputs import Given
+from .models.choose import check_key
 from .payloads import decode
 from .run import Run
 from .settings import known, told
@@ -157,7 +158,10 @@ def make_room(place: Place, prompt: str, config: HarnessConfig) -> Room:
     if found.state and found.number is None:
         return Room(config=found.config)
     if found.state is None:
-        check(prompt, config.settings(), config)
+        settings = config.settings()
+        check(prompt, settings, config)
+        if not settings.get("recording"):
+            check_key(models_in(settings))
     changed = difference(found.standing, prompt, found.config) if found.standing else ()
     if found.number is not None:
         return Room(config=found.config, moved=place.reopen(found.number), reopened=found.number, changed=changed)

@@ -12,6 +12,7 @@ from sample_runs import sample_run
 from sanitizer import read
 
 from pge_nb.commands.addresses import Address, address
+from pge_nb.display import Code
 from pge_nb.errors import BadInput
 from pge_nb.records import Note
 from pge_nb.state import open_run
@@ -314,3 +315,18 @@ def test_every_command_names_the_nearest(kept_runs: Shell, command: str, at: str
     assert isinstance(done.error, BadInput), done.text
     assert said in done.text
     assert len(done.text.strip().split("\n")) == 2
+
+
+def test_the_unnamed_task_is_reached_from_a_named_one(shell: Shell) -> None:
+    shell.cell("%pge run --practice stats --seed 2")
+    shell.cell("%pge run two --practice stats --seed 3")
+    first = shell.cell("%pge show plan .").view
+    assert shell.cell("%pge").view.foot != first.foot
+    assert ("Task", "two") in shell.cell("%pge").view.blocks[-1].rows
+    assert "from attempt" not in shell.cell("%pge diff .:1.1 two:1.1").text
+    shell.cell("%pge new")
+    assert ("Task", Code("%pge .")) in shell.cell("%pge").view.blocks[-1].rows
+    assert "%pge ." in shell.cell("%pge show plan").text
+    assert shell.cell("%pge .").view.foot == first.foot
+    assert shell.cell("%pge show plan").view.foot == first.foot
+    assert "There is no run" in shell.cell("%pge open .@7").text

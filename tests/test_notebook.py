@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from notebook_shell import Shell
 
 from pge_nb import bank, moving
 from pge_nb.config import HarnessConfig
@@ -110,6 +111,7 @@ def test_a_simulated_run_is_not_taken_for_one_by_a_language_model(
     place = place_in(tmp_path)
     carried_out(place, STATS, model=None)
     monkeypatch.setenv("PGE_NB_MODEL", "a-model-of-my-server")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
     assert make_room(place, STATS, HarnessConfig(shared_state_path=place.state)).moved == 1
 
 
@@ -291,3 +293,12 @@ def test_an_earlier_run_that_is_not_there_names_the_nearest(tmp_path: Path) -> N
     with pytest.raises(BadInput, match="The nearest is mine@1"):
         place.at(3)
     assert place.at(None) == place.state
+
+
+def test_a_run_that_could_not_be_paid_for_moves_nothing(shell: Shell, tmp_path: Path) -> None:
+    shell.cell("%pge run --practice stats --seed 2")
+    before = (tmp_path / "shared_state.md").read_bytes()
+    refused = shell.cell("%pge run --practice stats --model claude-sonnet-5-5")
+    assert "There is no API key" in refused.text
+    assert (tmp_path / "shared_state.md").read_bytes() == before
+    assert not (tmp_path / "earlier").exists()

@@ -75,7 +75,7 @@ def test_a_cell_that_is_not_due_names_what_comes_first(shell: Shell) -> None:
     early = shell.cell("%pge evaluate")
     assert isinstance(early.error, BadInput)
     assert early.text.strip().split("\n") == [
-        "BadInput: %pge evaluate: propose 1 comes first.",
+        "BadInput: %pge evaluate: contract of 1 comes first.",
         "%pge contract does that.",
     ]
 

@@ -11,11 +11,11 @@ from ..nearness import nearest
 from ..run import Run
 from ..verdict import meant
 from ..workspace import composed
-from .here import Here
+from .here import UNNAMED, Here
 
 WHERE = re.compile(r"(\d{1,6})(?:\.(\d{1,6}))?(?:/(.+))?")
-WHOSE = re.compile(r"([^\W\d_][^\s@:/]*)?(?:@(\d{1,6}))?")
-HOW = "Write STEP, STEP.ATTEMPT or STEP.ATTEMPT/CHECK, as in 2.1; NAME@1:2.1 is in an earlier run."
+WHOSE = re.compile(r"(\.|[^\W\d_][^\s@:/]*)?(?:@(\d{1,6}))?")
+HOW = "Write STEP, STEP.ATTEMPT or STEP.ATTEMPT/CHECK, as in 2.1; NAME@1:2.1 is in an earlier run, .:2.1 in the unnamed task's."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,14 @@ def run_named(text: str, here: Here) -> Here:
     if not match or not text:
         raise BadInput(f"{text!r} is no address.", HOW)
     name, number = composed(match[1] or ""), match[2]
-    if name and name not in here.names():
+    if name == UNNAMED:
+        other = here.elsewhere()
+    elif name and name not in here.names():
         raise BadInput(
             f"There is no task {name} here.", _nearest(name, here.names()) or "%pge runs lists what there is."
         )
-    other = replace(here) if here.state and not name else here.elsewhere(name or "")
+    else:
+        other = replace(here) if here.state and not name else here.elsewhere(name)
     if number:
         other.state = other.place.at(int(number))
     return other

@@ -14,7 +14,7 @@ from ..prose import counted
 from ..run import Run
 from ..views.costs import bill
 from ..views.ends import foot
-from .here import Here
+from .here import UNNAMED, Here
 from .standing import outcome
 
 
@@ -59,7 +59,7 @@ def of(address: str, view: View) -> View:
 
 
 def _line(kept: Kept) -> Code:
-    return Code(f"%pge open {kept.address}" if kept.number is not None else f"%pge {kept.name}".rstrip())
+    return Code(f"%pge open {kept.address}" if kept.number is not None else f"%pge {kept.name or UNNAMED}")
 
 
 def _told(kept: Kept) -> tuple[Cell, ...]:

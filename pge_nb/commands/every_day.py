@@ -44,6 +44,7 @@ def status(here: Here, name: Annotated[str, "the task; none: the unnamed one, be
         return nothing_here(here)
     view = run_view(run, here.path)
     rows = [("Directory", str(here.directory)), ("State file", str(here.path))]
+    rows += [("Task", here.name)] if here.name else []
     where = Table(caption="Here", heads=("What", "Where"), rows=tuple(rows))
     return replace(view, blocks=(*view.blocks, where), notes=(*view.notes, *here.news(run)))
 
@@ -251,7 +252,7 @@ def nothing_here(here: Here) -> View:
         )
     ]
     rows: list[tuple[str, str | Code]] = [("Directory", str(here.directory)), ("Model", model)]
-    rows += [("Task", Code(f"%pge {name}")) for name in here.names()]
+    rows += [("Task", Code(f"%pge {name}")) for name in here.others()]
     table = Table(caption="Here", heads=("What", "Which"), rows=tuple(rows))
     first = f"%pge run --practice {bank.NAMES[0]}" if is_practice(model) else "%%pge run"
     return View(title="pge_nb: nothing was begun here yet", blocks=(*blocks, table), notes=found.doubts, next=first)

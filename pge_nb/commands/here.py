@@ -23,6 +23,8 @@ from .since import Seen, since_last_look
 
 LONGEST_NAME = 64
 NONE_GIVEN: Mapping[str, object] = MappingProxyType({})
+UNNAMED = "."
+"""How the unnamed task is written where a name is wanted: it stands in the notebook's own directory."""
 NOT_NAMES = frozenset({"work", "earlier", "exports"}) | DEVICE_NAMES
 
 
@@ -55,7 +57,7 @@ class Here:
         """Make another task the one that commands are about."""
         if name and state:
             raise BadInput(f"Both a name ({name}) and --state were given.", "Give one of them.")
-        name = composed(name)
+        name = "" if name == UNNAMED else composed(name)
         if name and (not _is_name(name) or name.casefold() in NOT_NAMES):
             raise BadInput(
                 f"{name!r:.80} cannot be the name of a task.",
@@ -121,6 +123,11 @@ class Here:
         """The tasks that have a place of their own below the notebook's directory."""
         return names(self.directory)
 
+    def others(self) -> list[str]:
+        """How the tasks here are named that commands are not about: by name, the unnamed one by `UNNAMED`."""
+        unnamed = [UNNAMED] if (self.name or self.state) and (self.directory / FILE_NAME).is_file() else []
+        return [*unnamed, *(name for name in self.names() if name != self.name)]
+
     def run(self) -> Run | None:
         """The run at the place that commands are about; None where nothing was begun there."""
         return self.place.run()
@@ -138,7 +145,7 @@ class Here:
         """The run; ``BadInput`` names what there is where nothing was begun."""
         run = self.run()
         if run is None:
-            near = nearest(self.name, there := self.names())
+            near = nearest(self.name, there := self.others())
             others = ", ".join(f"%pge {name}" for name in ([near] if near else there))
             raise BadInput(
                 f"Nothing was begun at {self.path}.",

@@ -215,12 +215,28 @@ def _not_due(run: Run, cell: Cell, body: str) -> BadInput:
         return BadInput(
             f"%pge {cell}: {words}nothing is due: the run is {run.outcome}.", "%pge shows it, and what can be done."
         )
-    return BadInput(f"%pge {cell}: {words}{phases[0]} comes first.", f"{_line(phases[0])} does that.")
+    return BadInput(f"%pge {cell}: {words}{_told(phases[0])} comes first.", f"{_line(phases[0])} does that.")
+
+
+def _cell(phase: Phase) -> Cell:
+    """The cell that carries out a phase."""
+    return next(cell for cell, names in PHASES.items() if phase.name in names)
 
 
 def _line(phase: Phase) -> str:
-    cell = next(cell for cell, names in PHASES.items() if phase.name in names)
+    cell = _cell(phase)
     return "%%pge plan" if cell == "plan" else f"%pge {cell}"
+
+
+def _told(phase: Phase) -> str:
+    at = (
+        ""
+        if phase.step is None
+        else f" of {phase.step}"
+        if phase.attempt is None
+        else f" of {phase.step}.{phase.attempt}"
+    )
+    return f"{_cell(phase)}{at}"
 
 
 def _drawn(run: Run, cell: Cell, piece: Piece) -> View:

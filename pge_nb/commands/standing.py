@@ -11,7 +11,7 @@ from ..display import View
 from ..run import Run
 from ..state import Holder, holder
 
-ENDED = "stopped in the middle (process ended)"
+ENDED = "unfinished (nobody is at work on it)"
 ELSEWHERE = "running in another process"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..errors import BadInput
@@ -57,6 +57,14 @@ def open_model(name: str, *, key: str | None = None) -> Model:
     from .claude import Claude
 
     return Claude(key=key)
+
+
+def check_key(names: Iterable[str]) -> None:
+    """``ModelFailed`` where a live model among these could not be asked for want of a key; nobody is called."""
+    if any(not is_practice(name) and not name.startswith(RECORDING) for name in names):
+        from .claude import Claude
+
+        Claude().ready()
 
 
 def sent_name(name: str, role: str) -> str:

@@ -13,7 +13,7 @@ from ..records import EvaluationReport, Interruption, Proposal, Receipt, Respons
 from ..run import Run
 from .alt import alt_text
 from .costs import bill, cost_table, or_none, rounds_table
-from .ends import caveats, foot, next_move, open_question, title
+from .ends import caveats, foot, next_move, open_questions, title
 from .findings import findings_tables
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _view(run: Run, what: str, blocks: Sequence[Block], df: DataFrame | None) ->
 
 def _standing(run: Run) -> Iterator[Block]:
     """What a run that has not ended waits for."""
-    if question := open_question(run):
+    for _, question in open_questions(run):
         yield Words(f"Question: {question.text} Answers: {', '.join(question.choices)}.")
     last = run.last.payload if run.last else None
     if isinstance(last, Interruption):

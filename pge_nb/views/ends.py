@@ -31,8 +31,10 @@ def title(run: Run) -> str:
 
 def next_move(run: Run, what: str = "run") -> str:
     """The one next action."""
-    if question := open_question(run):
-        return f"%pge answer {question.choices[0]}"
+    if questions := open_questions(run):
+        step, question = questions[0]
+        which = f" --step {step}" if len(questions) > 1 else ""
+        return f"%pge answer {question.choices[0]}{which}"
     if run.outcome in {"running", "stopped"} and not ended(run):
         return "%pge resume" + _more(run)
     return TOUR[what]
@@ -107,8 +109,8 @@ def _reports(run: Run) -> Iterator[EvaluationReport]:
             yield section.payload
 
 
-def open_question(run: Run) -> Question | None:
-    """The question that waits for a person's answer."""
+def open_questions(run: Run) -> list[tuple[int, Question]]:
+    """The questions that wait for a person's answer, each with its step."""
     asking = [step.number for step in run.steps if run.state(step.number) == "asking"]
-    payloads = [section.payload for step in asking for section in run.of("question", step)]
-    return payloads[-1] if payloads and isinstance(payloads[-1], Question) else None
+    last = [(step, run.of("question", step)[-1].payload) for step in asking]
+    return [(step, payload) for step, payload in last if isinstance(payload, Question)]
