@@ -684,3 +684,21 @@ def test_the_stem_of_the_zip_becomes_a_name_that_a_task_can_have(shell: Shell, t
         assert shell.cell(f"%pge {name}").view.mark == "passed"
     shutil.copy(there / "exports" / "textkit.zip", there / "work.zip")
     assert "cannot be the name of a task" in shell.cell("%pge open work.zip").text
+
+
+def test_what_is_gone_from_the_objects_is_told_wherever_a_run_is_taken_along(shell: Shell, tmp_path: Path) -> None:
+    shell.cell("%pge run --practice stats --seed 2")
+    assert shell.cell("%pge verify").view.mark == "intact"
+    assert "Incomplete" not in shell.cell("%pge save").view.plain()
+    shutil.rmtree(tmp_path / ".pge" / "objects")
+    assert shell.cell("%pge verify").view.mark == "incomplete"
+    for line in ("%pge verify", "%pge save", "%pge export bundle"):
+        assert "gone from .pge/objects/" in shell.cell(line).view.plain(), line
+
+
+@pytest.mark.parametrize("hide", ["''", "' , '"])
+def test_a_flag_that_hides_nothing_hands_nothing_out(shell: Shell, tmp_path: Path, hide: str) -> None:
+    shell.cell("%pge run --practice stats --seed 2")
+    assert "--hide names nothing" in shell.cell(f"%pge export bundle --hide {hide}").text
+    assert not list(tmp_path.rglob("exports/*.zip"))
+    assert "--in names nothing" in shell.cell("%pge run two --practice stats --in ''").text

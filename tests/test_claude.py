@@ -92,6 +92,14 @@ def test_blocks_come_back_as_they_came():
     assert reply.stop_reason == "tool_use"
 
 
+@pytest.mark.parametrize("count", [10**12, 10**30, 10**400, -1, 1.5, "7", None, True])
+def test_a_count_that_no_call_can_have_is_as_good_as_none(count):
+    with asked([StubReply("x", usage={"input_tokens": count, "output_tokens": count})]) as (claude, _):
+        usage = claude.reply(request()).usage
+    assert 0 < usage.output_tokens < 1_000
+    assert usage.total < 10_000
+
+
 @pytest.mark.parametrize("text", ['{"path": "z', "[1]", "not json"])
 def test_a_tool_call_whose_input_is_no_object_keeps_its_text_and_the_usage(text):
     events = (

@@ -46,7 +46,7 @@ class TaskFlags(LimitFlags):
     model: Annotated[str, "the model of every role"] = ""
     effort: Annotated[str, "how hard the model thinks, where it can be told"] = ""
     state: Annotated[str, "the state file's path, in place of a name"] = ""
-    in_: Annotated[str, "variables that the task is given as read-only files: a,b"] = ""
+    in_: Annotated[str | None, "variables that the task is given as read-only files: a,b"] = None
     rows: Annotated[int | None, "so many rows of them are shown to agents; none without it"] = None
     steps: Annotated[int | None, "at most so many steps"] = None
     skill: Annotated[float | None, "practice: 0 to 1, how good the generator is"] = None
@@ -130,7 +130,9 @@ def _config(there: Here, flags: TaskFlags) -> HarnessConfig:
 
 
 def _with_inputs(config: HarnessConfig, variables: Mapping[str, object], flags: TaskFlags) -> HarnessConfig:
-    if not flags.in_:
+    if flags.in_ is not None and not flags.in_.strip(" ,"):
+        raise BadInput("--in names nothing.", "Name variables of this notebook: --in sales")
+    if flags.in_ is None:
         if flags.rows is not None:
             raise BadInput("--rows shows rows of inputs, and there are none.", "Name variables too: --in sales")
         return config

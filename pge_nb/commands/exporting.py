@@ -67,16 +67,20 @@ def export(
     /,
     *,
     to: Annotated[str, "a file or a directory, instead of exports/ beside the state file"] = "",
-    hide: Annotated[str, "left out of a bundle: prompts, paths, calls, with commas"] = "",
+    hide: Annotated[str | None, "left out of a bundle: prompts, paths, calls, with commas"] = None,
 ) -> View:
     """Write a run out for others. A file of yours that is in the way is never overwritten."""
     there = run_named(run, here) if run else here
+    if hide is not None and not hide.strip(" ,"):
+        raise BadInput(
+            "--hide names nothing, and all would be handed out.", "It takes prompts, paths, calls, with commas."
+        )
     if hide and form != "bundle":
         raise BadInput(f"Nothing can be hidden in the form {form}.", f"%pge export bundle --hide {hide}")
     held, exports = there.needs_run(), _exports(there.path.parent)
     chosen = FORMS[form]
     place = _place(chosen, to, here, exports)
-    wanted = Wanted(run=held, state=there.path, name=there.place.name, place=place, exports=exports, hide=hide)
+    wanted = Wanted(run=held, state=there.path, name=there.place.name, place=place, exports=exports, hide=hide or "")
     written = chosen.write(wanted)
     rows = tuple(
         (_named(path, here.directory), path.stat().st_size if path.is_file() else None) for path in written.files
@@ -148,7 +152,7 @@ def _bundle(wanted: Wanted) -> Written:
     made = bundle(wanted.run, wanted.state, hide, place.stem)
     files = put({place: made.content}, wanted.exports)
     if made.redaction is None:
-        return Written(files=files)
+        return Written(files=files, notes=made.notes)
     rows = tuple((what, places) for what, places in made.redaction.removed.items())
     return Written(
         files=files,

@@ -12,6 +12,7 @@ from ..errors import BadInput
 from ..notebook import Kept, begun, runs
 from ..prose import counted
 from ..views.ends import foot, title
+from ..workspace import Objects
 from .here import Here, path_of
 
 NAMED = 5
@@ -23,6 +24,7 @@ def save(
 ) -> View:
     """Save my work: all runs here with their files, and the notebooks, in one zip; %pge open lays it out elsewhere."""
     from ..exports.saved import save as write
+    from ..exports.snapshot import lacking, said_lacking
 
     kept = list(runs(here.directory))
     if not kept:
@@ -40,6 +42,9 @@ def save(
         notes.append(
             f"{here.state.name} is not in it: it is no run of this directory. %pge export bundle takes it along."
         )
+    for one in kept:
+        if one.run:
+            notes += said_lacking(lacking(one.run, Objects(one.state.parent)), one.address or "the unnamed run")
     run = begun(kept[0].state) if kept[0].run else None
     return View(
         title=f"Saved: {counted(len(kept), 'run')}, {counted(saved.files, 'file')}",

@@ -11,13 +11,14 @@ from ..display import View, Words
 from ..errors import BadInput
 from ..exports.archive import is_zip
 from ..exports.redacted import redaction_of
-from ..exports.snapshot import Snapshot
+from ..exports.snapshot import Snapshot, lacking, said_lacking
 from ..moving import EARLIER
 from ..notebook import begun
 from ..prose import counted, removed_in_words
 from ..records import Redaction
 from ..state import StateFile, Verification
 from ..views.ends import foot
+from ..workspace import Objects
 from .here import Here
 from .opening import address_of, resolved
 from .saving import spelled
@@ -37,10 +38,12 @@ def verify(
         there.needs_run()
     found, redaction = StateFile(path).verify(), redaction_of(path)
     held = begun(path) if found.intact else None
+    gone = lacking(held, Objects(path.parent)) if held else []
+    whole = found.intact and not (redaction and _lacks(found, redaction))
     return View(
         title=path.name if there is here else run,
-        mark="intact" if found.intact and not (redaction and _lacks(found, redaction)) else "broken",
-        blocks=tuple(Words(said) for said in (*_about(redaction, found), *_told(found))),
+        mark="broken" if not whole else "incomplete" if gone else "intact",
+        blocks=tuple(Words(said) for said in (*_about(redaction, found), *_told(found), *said_lacking(gone))),
         next=_next(there, run, found),
         foot=foot(held) if held else f"{counted(found.sections, 'section')} · head {found.head[:12]}",
     )

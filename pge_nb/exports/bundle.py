@@ -18,7 +18,7 @@ from ..state import FILE_NAME, StateFile
 from ..workspace import Objects
 from .archive import HOUSE, Archive, Member, pack, unpacked
 from .redacted import Hidden, redacted
-from .snapshot import CALLS, Snapshot, log_of
+from .snapshot import CALLS, Snapshot, lacking, log_of, said_lacking
 
 FORMAT = "pge-bundle/1"
 HELD = re.compile(
@@ -55,7 +55,11 @@ def bundle(run: Run, state: Path, hide: frozenset[Hidden], name: str) -> Bundle:
         "redacted": redaction is not None,
     }
     pack(file, manifest, _readme(name, redaction), members, last)
-    return Bundle(content=file.getvalue(), redaction=redaction, notes=made.notes() if made else ())
+    return Bundle(
+        content=file.getvalue(),
+        redaction=redaction,
+        notes=(*(made.notes() if made else ()), *said_lacking(lacking(run, Objects(state.parent)))),
+    )
 
 
 def _members(state: Path) -> list[Member]:

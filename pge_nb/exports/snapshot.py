@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..disk import RealDisk
-from ..errors import BadInput
+from ..errors import BadInput, StateDamaged
 from ..framing import Broken, Frame, Place, Tail, walk
 from ..moving import EARLIER, TRACES
-from ..records import Task
+from ..prose import counted
+from ..records import Body, Evidence, FileRef, Task
+from ..run import Run
 from ..sections import section_of
 from ..state import FILE_NAME, Head
 from ..workspace import TEMPORARY, Objects, refused
@@ -74,6 +77,40 @@ class Snapshot:
         for name in dict.fromkeys(match.decode() for match in NAMES.findall(self.content)):
             if (objects.directory / name[:2] / name).is_file():
                 yield name
+
+
+def lacking(run: Run, objects: Objects) -> list[str]:
+    """The objects that a run rests on and that are gone, or are not what their names say."""
+    found: list[str] = []
+    for name in dict.fromkeys(name for section in run.sections for name in _rests_on(section.payload)):
+        try:
+            objects.get(name)
+        except StateDamaged:
+            found.append(name)
+    return found
+
+
+def _rests_on(value: object) -> Iterator[str]:
+    """The objects that a payload names: contents of files, long texts, pictures."""
+    if isinstance(value, FileRef | Body):
+        yield from filter(None, [value.sha256])
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _rests_on(item)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if isinstance(value, Evidence):
+            yield from filter(None, [value.picture])
+        for field in dataclasses.fields(value):
+            yield from _rests_on(getattr(value, field.name))
+
+
+def said_lacking(names: Sequence[str], name: str = "") -> tuple[str, ...]:
+    """One line on objects that are lacking; none where none are."""
+    if not names:
+        return ()
+    whose = f"of {name} " if name else ""
+    gone = f"{counted(len(names), 'object')} {whose}that it rests on"
+    return (f"Incomplete: {gone} {'is' if len(names) == 1 else 'are'} gone from .pge/objects/, or changed.",)
 
 
 def log_of(house: Path) -> bytes:

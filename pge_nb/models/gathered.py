@@ -11,6 +11,8 @@ from ..records import Usage
 MALFORMED = "malformed_input"
 """Holds the text of a tool call's input that is no JSON object (cut, badly written, nested too deep); ``input`` is then empty."""
 
+MOST_TOKENS = 10**9
+"""A count above this is a server's mistake: no call has so many tokens, and no sum of costs could be kept with it."""
 USAGE_NAMES = {
     "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
@@ -116,10 +118,10 @@ class Gathered:
             self.stop_reason = reason
 
     def _take_usage(self, usage: Json) -> None:
-        """Counts are cumulative: a later one replaces an earlier one. What is no count is left out."""
+        """Counts are cumulative: a later one replaces an earlier one. What is no count, or can be none, is left out."""
         for name in USAGE_NAMES.values():
             count = fields(usage).get(name)
-            if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
+            if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_TOKENS:
                 self._told[name] = count
 
 

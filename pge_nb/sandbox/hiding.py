@@ -12,6 +12,7 @@ import functools
 import os
 import stat
 import struct
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,15 +25,26 @@ _made: dict[tuple[object, ...], int] = {}
 _making = threading.Lock()
 
 
-def is_within(places: tuple[str, ...]) -> bool:
-    """Whether the package lies in one of these places."""
-    return _is_within(places, PACKAGE)
+def copies() -> tuple[str, ...]:
+    """Every copy of the package that an import could find: a checkout may stand beside one that is installed."""
+    return _copies(PACKAGE, tuple(sys.path))
 
 
 @functools.cache
-def _is_within(places: tuple[str, ...], package: Path) -> bool:
-    hidden = os.path.realpath(package)
-    return any(hidden.startswith(os.path.realpath(place).rstrip("/") + "/") for place in places)
+def _copies(package: Path, path: tuple[str, ...]) -> tuple[str, ...]:
+    found = (os.path.join(place or os.curdir, package.name) for place in path)  # noqa: PTH118 - entries may be anything
+    others = (os.path.realpath(place) for place in found if os.path.isfile(os.path.join(place, "__init__.py")))  # noqa: PTH113, PTH118
+    return tuple(dict.fromkeys([os.path.realpath(package), *others]))
+
+
+def is_within(places: tuple[str, ...]) -> bool:
+    """Whether a copy of the package lies in one of these places."""
+    return _is_within(places, copies())
+
+
+@functools.cache
+def _is_within(places: tuple[str, ...], hidden: tuple[str, ...]) -> bool:
+    return any(one.startswith(os.path.realpath(place).rstrip("/") + "/") for place in places for one in hidden)
 
 
 def handled(version: int) -> int:
@@ -41,9 +53,9 @@ def handled(version: int) -> int:
 
 
 def beside(shown: Sequence[str]) -> Iterator[str]:
-    """All that stands beside the way from the root to the package, and what of the package is to be seen all the same."""
+    """All that stands beside the ways from the root to the package, and what of it is to be seen all the same."""
     folders = _ancestors()
-    way = {*folders, os.path.realpath(PACKAGE)}
+    way = {*folders, *copies()}
     for folder in folders:
         # What may not be listed holds nothing that is of use here; what a link leads to has a place of its own.
         with contextlib.suppress(PermissionError), os.scandir(folder) as entries:
@@ -61,7 +73,7 @@ def ruleset(version: int, shown: Sequence[str]) -> int:
 
 
 def _ancestors() -> list[str]:
-    return [os.fspath(folder) for folder in Path(os.path.realpath(PACKAGE)).parents]
+    return list(dict.fromkeys(os.fspath(folder) for copy in copies() for folder in Path(copy).parents))
 
 
 def _new_ruleset(version: int, shown: Sequence[str]) -> int:

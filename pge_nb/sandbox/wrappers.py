@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from .hiding import PACKAGE
+from .hiding import PACKAGE, copies
 from .orders import DEVICES, SYSTEM, children, own_places
 from .rungs import Rung
 
@@ -26,9 +26,10 @@ def _namespaces(cwd: Path, place: Path, *, ports: bool) -> Iterator[str]:
         if not path.startswith(("/dev", "/proc")):
             yield from ("--ro-bind-try", path, path)
     yield from ("--proc", "/proc", "--dev", "/dev")
+    # Over this package, which holds the cases that oracles keep hidden, an empty directory with what runs inside alone.
+    for copy in filter(os.path.isdir, copies()):
+        yield from ("--tmpfs", copy)
     if os.path.isdir(PACKAGE):  # noqa: PTH112
-        # Over this package, which holds the cases that oracles keep hidden, an empty directory with what runs inside alone.
-        yield from ("--tmpfs", os.fspath(PACKAGE))
         for script in children():
             yield from ("--ro-bind", script, script)
     for writable in (cwd, place / "home"):
@@ -50,7 +51,7 @@ def profile(cwd: Path, place: Path) -> str:
     readable = "".join(f"(subpath {_quoted(path)})" for path in reads)
     writable = "".join(f"(subpath {_quoted(os.path.realpath(path))})" for path in (cwd, place))
     devices = "".join(f"(literal {_quoted(path)})" for path in DEVICES)
-    hidden = f"(subpath {_quoted(os.path.realpath(PACKAGE / 'bank'))})"
+    hidden = " ".join(f"(subpath {_quoted(os.path.join(copy, 'bank'))})" for copy in copies())  # noqa: PTH118
     return (
         "(version 1)(deny default)(allow process-fork)(allow process-exec)(allow sysctl-read)(allow mach-lookup)"
         "(allow signal (target same-sandbox))(allow file-read-metadata)"

@@ -34,7 +34,7 @@ def next_move(run: Run, what: str = "run") -> str:
     if questions := open_questions(run):
         step, question = questions[0]
         which = f" --step {step}" if len(questions) > 1 else ""
-        return f"%pge answer {question.choices[0]}{which}"
+        return f"%pge answer {question.choices[0]}" + which
     if run.outcome in {"running", "stopped"} and not ended(run):
         return "%pge resume" + _more(run)
     return TOUR[what]
