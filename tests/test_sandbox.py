@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from pge_nb.sandbox import MAX_OUTPUT, Bounds, Ran, run, scratch
+from pge_nb.sandbox import MAX_OUTPUT, Bounds, Ran, hiding, run, scratch
+from pge_nb.sandbox.rungs import landlock_version
 
 
 def python(code: str, cwd: Path, *, seconds: float = 20, stdin: bytes = b"") -> Ran:
@@ -308,13 +309,28 @@ def test_a_signal_is_a_negative_status(tmp_path: Path) -> None:
 
 def test_nothing_is_left_open(tmp_path: Path) -> None:
     def open_now() -> int:
-        return len(os.listdir("/dev/fd"))  # noqa: PTH208
+        return len(os.listdir("/dev/fd")) - len(hiding._made)  # noqa: PTH208 - those are kept, and never more than so many
 
     python("pass", tmp_path)
     before = open_now()
     for code in ("pass", "import os; os.close(1)", "import time; time.sleep(60)"):
         python(code, tmp_path, seconds=0.5)
     assert open_now() == before
+
+
+def test_rulesets_that_are_kept_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hiding, "MOST_KEPT", 2)
+    package = tmp_path / "site" / "pge_nb"
+    package.mkdir(parents=True)
+    monkeypatch.setattr(hiding, "PACKAGE", package)
+    version = landlock_version()
+    if version < 1:
+        pytest.skip("there is no Landlock here")
+    for number in range(5):
+        (tmp_path / str(number)).mkdir()
+        os.utime(tmp_path, ns=(number, number))
+        os.fstat(hiding.ruleset(version, ()))
+        assert len(hiding._made) <= 2
 
 
 # The temporary directory

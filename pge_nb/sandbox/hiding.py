@@ -21,6 +21,9 @@ PACKAGE = Path(__file__).parents[1]
 READ_FILE, REFER = 1 << 2, 1 << 13
 CREATE_RULESET, ADD_RULE, BENEATH = 444, 445, 1
 
+MOST_KEPT = 64
+"""Rulesets that are kept open; an older one is of a moment that no run starts from any more."""
+
 _made: dict[tuple[object, ...], int] = {}
 _making = threading.Lock()
 
@@ -69,6 +72,9 @@ def ruleset(version: int, shown: Sequence[str]) -> int:
     with _making:
         if key not in _made:
             _made[key] = _new_ruleset(version, shown)
+            # Where the package stands below the temporary directory, each scratch directory is something new beside its way.
+            while len(_made) > MOST_KEPT:
+                os.close(_made.pop(next(iter(_made))))
         return _made[key]
 
 
