@@ -45,10 +45,15 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def fence(text: str, info: str = "text") -> list[str]:
-    """The text in a fence one backtick longer than the longest run inside it."""
+    """The text in a fence that nothing inside it can close."""
     shown = visible(text)
-    ticks = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    ticks = ticks_around(shown)
     return [ticks + info, *shown.removesuffix("\n").split("\n"), ticks]
+
+
+def ticks_around(text: str) -> str:
+    """The fence for a text: three backticks, or one more than the longest run of them inside it."""
+    return "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
 
 
 def said(text: str, width: int = 110) -> list[str]:

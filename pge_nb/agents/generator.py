@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from ..decisions import best_attempt, standing_scores
 from ..errors import BadInput
+from ..markdown import ticks_around
 from ..models import About, Reply, Request
 from ..phases import Phase, due, number, standing
 from ..prompts import fill
@@ -182,7 +183,7 @@ class Generator(Agent):
             if len(text) > budget:
                 text = f"{text[:budget]}\n[cut: {len(text) - budget} more characters]"
             budget = max(0, budget - len(text))
-            fence = "`" * max(3, _longest_run(text) + 1)
+            fence = ticks_around(text)
             parts.append(f"{fence} {file.path}\n{text.rstrip()}\n{fence}")
         return "\n".join(parts)
 
@@ -420,14 +421,6 @@ def _hint(run: Run, step: int) -> list[str]:
 
 def _score(score: float | None) -> str:
     return "not measured" if score is None else f"{score:.1f}"
-
-
-def _longest_run(text: str) -> int:
-    longest = current = 0
-    for char in text:
-        current = current + 1 if char == "`" else 0
-        longest = max(longest, current)
-    return longest
 
 
 def _number(value: int | None) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-import re
 
 from ..inputs import brief
+from ..markdown import ticks_around
 from ..records import Input
 from ..run import Run
 from ..workspace import INPUTS
@@ -71,5 +71,5 @@ def _cell(text: str) -> str:
 
 def _fenced(text: str, info: str) -> list[str]:
     text = neutral(text).rstrip("\n")
-    ticks = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    ticks = ticks_around(text)
     return [f"{ticks}{info}", text, ticks]
