@@ -35,6 +35,11 @@ class Place:
         """The directory of the state file."""
         return self.state.parent
 
+    @property
+    def is_earlier(self) -> bool:
+        """Whether the run here is one that made room."""
+        return self.root.parent.name == moving.EARLIER
+
     def run(self) -> Run | None:
         """The run that stands here now; None where nothing was begun. A move that was cut off is ended first."""
         moving.finish(self.root)
@@ -45,7 +50,7 @@ class Place:
 
     def _move(self, said: str) -> str:
         """What to do about a damaged file, for the place where it stands: one that made room cannot begin again."""
-        if self.root.parent.name == moving.EARLIER:
+        if self.is_earlier:
             return f"Put back a copy of it; %pge verify {self.name}@{self.root.name} tells what is whole."
         return said.replace("%pge new", f"%pge new {self.name}".rstrip()).replace(" .pge/", f" {self.root}/.pge/")
 

@@ -12,7 +12,6 @@ from typing import Annotated
 from ..display import View, Words
 from ..errors import BadInput
 from ..exports.archive import Archive, is_zip, look
-from ..moving import EARLIER
 from ..nearness import nearest
 from ..notebook import begun
 from ..state import FILE_NAME
@@ -133,5 +132,5 @@ def _saved(here: Here, archive: Archive) -> View:
 
 def address_of(here: Here) -> str:
     """How a place is named: NAME, NAME@N or @N; empty for the unnamed task, and for a file that is no run of this notebook."""
-    number = f"@{here.path.parent.name}" if here.path.parent.parent.name == EARLIER else ""
+    number = f"@{here.path.parent.name}" if here.place.is_earlier else ""
     return f"{here.name}{number}"

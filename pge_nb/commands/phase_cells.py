@@ -16,7 +16,6 @@ from .. import views
 from ..display import View, Words
 from ..errors import BadInput
 from ..harness import PGEHarness
-from ..moving import EARLIER
 from ..phases import Phase, PhaseName, due
 from ..records import Amendment, Decision, Section
 from ..run import Run
@@ -83,7 +82,7 @@ def evaluate(here: Here, at: Where = "", /, *, body: str = "") -> View:
 def _step_cell(here: Here, cell: Cell, at: str, body: str) -> View:
     there, where = _meant(at, here)
     harness = harness_over(there, there.needs_run())
-    if there.path.parent.parent.name == EARLIER:
+    if there.place.is_earlier:
         return _looked_at(here, harness.state.read(), cell, where, body.strip())
     if there is not here:
         here.turn_to(there.name)

@@ -12,7 +12,6 @@ from ..errors import BadInput
 from ..exports.archive import is_zip
 from ..exports.redacted import redaction_of
 from ..exports.snapshot import Snapshot, lacking, said_lacking
-from ..moving import EARLIER
 from ..notebook import begun
 from ..prose import counted, removed_in_words
 from ..records import Redaction
@@ -86,7 +85,7 @@ def _next(there: Here | Path, run: str, found: Verification) -> str:
     """A line that works: a damaged run that stands at its place can make room, any other is left where it is."""
     if isinstance(there, Path):
         return f"%pge open {spelled(run)}" if found.intact else "%pge"
-    earlier = there.path.parent.parent.name == EARLIER
+    earlier = there.place.is_earlier
     if found.intact:
         return f"%pge open {address_of(there)}" if earlier else f"%pge {there.name if run else ''}".rstrip()
     return "%pge runs" if earlier else f"%pge new {there.name}".rstrip()
