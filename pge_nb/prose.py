@@ -36,6 +36,7 @@ from .records import (
     Task,
     Withheld,
 )
+from .study_prose import STUDY_WRITERS
 
 Lines = list[str]
 COLUMNS_SHOWN = 50
@@ -49,9 +50,13 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 def body(record: Record) -> bytes:
     """The body of the record's section."""
+    return ("\n".join([*for_people(record), *fence(one_line(record.payload), "json")]) + "\n").encode()
+
+
+def for_people(record: Record) -> Lines:
+    """The section's heading and its part for people, in Markdown."""
     write = cast("Callable[[Any], Lines]", WRITERS[type(record.payload)])
-    paragraphs = [f"## {heading(record)}", "", *write(record.payload)]
-    return ("\n".join([*paragraphs, *fence(one_line(record.payload), "json")]) + "\n").encode()
+    return [f"## {heading(record)}", "", *write(record.payload)]
 
 
 def one_line(payload: Payload) -> str:
@@ -408,4 +413,5 @@ WRITERS: Mapping[type, Callable[..., Lines]] = {
     Note: _note,
     Receipt: _receipt,
     Redaction: _redaction,
+    **STUDY_WRITERS,
 }

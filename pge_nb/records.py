@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from .payloads import Json, compact
+from .study_records import STUDY_KINDS, Card, Label, Look, Rater, Split, Study
 
 Role = Literal["planner", "generator", "evaluator"]
 Purpose = Literal["gate", "kept", "drift", "noise", "canary"]
@@ -399,6 +400,12 @@ Payload = (
     | Note
     | Receipt
     | Redaction
+    | Rater
+    | Label
+    | Split
+    | Look
+    | Study
+    | Card
 )
 KINDS: Mapping[str, type] = {
     "task": Task,
@@ -417,6 +424,7 @@ KINDS: Mapping[str, type] = {
     "note": Note,
     "receipt": Receipt,
     "redaction": Redaction,
+    **STUDY_KINDS,
 }
 KIND_OF: Mapping[type, str] = {cls: kind for kind, cls in KINDS.items()}
 assert set(KIND_OF) == set(get_args(Payload))  # noqa: S101 - a table that lacks a kind must not be imported

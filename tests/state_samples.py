@@ -13,6 +13,7 @@ from typing import Any, Literal, Union
 from hypothesis import strategies as st
 
 from pge_nb import records as r
+from pge_nb import study_records as study
 from pge_nb.errors import PgeError
 from pge_nb.state import StateFile
 
@@ -117,6 +118,44 @@ ONE_OF_EACH: tuple[r.Record, ...] = (
     r.Record(payload=r.Note(text="A kernel died."), by="harness"),
     r.Record(payload=r.Receipt(outcome="degraded", calls=7, tokens=12_345, dollars=None, unfinished=1), by="harness"),
     r.Record(payload=r.Redaction(of=HASH, sections=14, removed={"paths": 3, "prompts": 1}), by="harness"),
+    r.Record(
+        payload=study.Rater(
+            id="r-9f9f9f9f9f",
+            who="judge",
+            name="strict",
+            model="claude-x",
+            mode="fresh",
+            prompt="Every check starts\nas FAIL.",
+            examples=(
+                study.Example(
+                    item="0123456789abcdef:1:5e5e5e5e5e5e/c2",
+                    says="an empty title raises ValueError",
+                    shown="def slug(title):\n    return title",
+                    verdict="fail",
+                    why="It returns | the empty title.",
+                ),
+            ),
+            edited_from="r-8e8e8e8e8e",
+        ),
+        by="person",
+    ),
+    r.Record(
+        payload=study.Label(
+            rater="ada",
+            run="0123456789abcdef",
+            step=1,
+            attempt_hash=HASH,
+            on="c2",
+            verdict="fail",
+            note="Seen\nby hand.",
+        ),
+        by="person",
+        step=1,
+    ),
+    r.Record(payload=study.Split(train=("slugs",), development=(), test=("sums",), seed=7), by="person"),
+    r.Record(payload=study.Look(number=1, level=0.975, raters=("r-9f9f9f9f9f",), why="Before the card."), by="person"),
+    r.Record(payload=study.Study(study="regrade", asked={"repeats": 3}, units=40, failed=1, sha256=HASH), by="harness"),
+    r.Record(payload=study.Card(rater="r-9f9f9f9f9f", sentence="It passes bad work 18 %.", sha256=HASH), by="harness"),
 )
 
 

@@ -34,9 +34,11 @@ LAYERS = """
     state workspace models prompts
     sections
     prose latex
+    study_prose
     sandbox bank phases redaction framing disk markdown walking
     run settable verdict
     records
+    study_records
     payloads interrupts nearness columns
     calibration
     errors

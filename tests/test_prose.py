@@ -54,7 +54,20 @@ FIELDS = {
     if isinstance(kind, type) and dataclasses.is_dataclass(kind)
     for field in dataclasses.fields(kind)
 }
-CLOSED = {"verdict", "phase", "action", "choice", "choices", "approach", "weight", "about", "role", "source"}
+CLOSED = {
+    "verdict",
+    "phase",
+    "action",
+    "choice",
+    "choices",
+    "approach",
+    "weight",
+    "about",
+    "role",
+    "source",
+    "who",
+    "study",
+}
 
 
 def tame(value: Any) -> Any:

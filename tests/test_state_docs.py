@@ -16,6 +16,7 @@ import pytest
 from state_samples import ONE_OF_EACH, written
 
 from pge_nb import records as r
+from pge_nb import study_records
 from pge_nb.framing import MAX_BODY, Frame, Place, walk
 from pge_nb.sections import section_of
 from pge_nb.state import open_run
@@ -25,6 +26,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
 PARTS = (
     *(r.Step, r.Criterion, r.Check, r.FileRef, r.Body, r.Refusal, r.Finding, r.Evidence, r.Call, r.Usage),
     *(r.Input, r.Column),
+    *(study_records.Example,),
 )
 
 
@@ -74,7 +76,8 @@ def test_the_table_of_a_payload_is_its_dataclass(name: str, cls: type) -> None:
 
 def test_every_part_of_a_payload_has_a_table() -> None:
     payloads_and_parts = {*r.KINDS.values(), *PARTS, r.Record, r.Section}
-    there = {cls for cls in vars(r).values() if isinstance(cls, type) and dataclasses.is_dataclass(cls)}
+    named = {**vars(study_records), **vars(r)}.values()
+    there = {cls for cls in named if isinstance(cls, type) and dataclasses.is_dataclass(cls)}
     assert there == payloads_and_parts
 
 
