@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-TAGS = {"a", "b", "br", "caption", "code", "details", "div", "img", "pre", "span", "summary"}
+TAGS = {"a", "b", "br", "caption", "code", "details", "div", "img", "meter", "pre", "span", "summary"}
 TAGS |= {"table", "tbody", "td", "th", "thead", "tr"}
 ATTRIBUTES = {"*": {"dir", "style"}, "a": {"href"}, "img": {"alt", "src", "width"}, "th": {"scope"}}
+ATTRIBUTES |= {"meter": {"max", "min", "value"}}
 STYLES = {"background-color", "border", "border-bottom", "border-collapse", "border-radius", "caption-side", "color"}
 STYLES |= {
     "font-size",
@@ -17,8 +18,18 @@ STYLES |= {
     "margin-top",
     "max-height",
     "max-width",
+    "min-width",
 }
-STYLES |= {"overflow", "padding", "table-layout", "text-align", "vertical-align", "white-space", "word-break"}
+STYLES |= {
+    "overflow",
+    "overflow-x",
+    "padding",
+    "table-layout",
+    "text-align",
+    "vertical-align",
+    "white-space",
+    "word-break",
+}
 VOID = frozenset({"br", "img"})
 
 
