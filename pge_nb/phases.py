@@ -86,7 +86,7 @@ def _next(run: Run, step: int) -> Phase:
         return Phase(name="generate", step=step, attempt=1)
     attempt = max(attempts)
     evaluations = run.of("evaluation", step, attempt, "gate")
-    valid = [section for section in evaluations if section.seq > _amended(run, step)]
+    valid = [section for section in evaluations if section.seq > holds_since(run, step)]
     decision = standing(run, step, attempt)
     if decision in {"refine", "pivot"}:
         return Phase(name="generate", step=step, attempt=attempt + 1)
@@ -107,15 +107,15 @@ def _takes_hidden(run: Run, step: int) -> bool:
 def _canary_is_due(run: Run, step: int) -> bool:
     """Whether the judge has something to decide, and was not shown so many canaries in this run as were asked for."""
     wanted = run.settings.get("canaries")
-    if not wanted or not isinstance(wanted, int) or canaries_shown(run) >= wanted:
+    if not wanted or not isinstance(wanted, int) or len(canaries_shown(run)) >= wanted:
         return False
     contract, plan = run.contract(step), run.plan
     return bool(plan and plan.criteria) or any(check.method == JUDGE for check in (contract.checks if contract else ()))
 
 
-def canaries_shown(run: Run) -> int:
-    """How many canaries the judge of a run was shown."""
-    return sum(len(run.of("evaluation", step.number, purpose="canary")) for step in run.steps)
+def canaries_shown(run: Run) -> list[Section]:
+    """The evaluations of canaries, in file order; those of steps that a later plan left out count as well."""
+    return [section for section in run.sections if section.record.purpose == "canary"]
 
 
 def negotiation(run: Run, step: int) -> Phase:
@@ -131,7 +131,7 @@ def negotiation(run: Run, step: int) -> Phase:
     return Phase(name="propose", step=step, round=rounds + 1)
 
 
-def _amended(run: Run, step: int) -> int:
+def holds_since(run: Run, step: int) -> int:
     """The number of the section since which an evaluation of the step holds: its contract, or a word to the evaluator."""
     words = [s for s in run.of("amendment", step) if isinstance(s.payload, Amendment) and s.payload.phase == "evaluate"]
     return max((section.seq for section in (*run.of("contract", step), *words)), default=-1)
@@ -143,7 +143,7 @@ def standing(run: Run, step: int, attempt: int) -> str | None:
     if not decisions:
         return None
     newer = [*run.of("evaluation", step, attempt, "gate"), *run.of("answer", step)]
-    if _amended(run, step) > decisions[-1].seq or any(section.seq > decisions[-1].seq for section in newer):
+    if holds_since(run, step) > decisions[-1].seq or any(section.seq > decisions[-1].seq for section in newer):
         return None
     payload = decisions[-1].payload
     return payload.action if isinstance(payload, Decision) else None

@@ -16,6 +16,7 @@ from .records import WEIGHTS, Check, Criterion, Finding, Verdict
 Trend = Literal["rising", "flat", "falling"]
 JUDGE = "judge"
 LOWEST, HIGHEST = 0.0, 10.0
+NOT_MET = "not met"
 MEANINGLESS = dict.fromkeys(
     map(ord, "\u0640\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 )
@@ -120,7 +121,7 @@ def _weigh_one(claim: Claim, threshold: float | None, evidence: Mapping[str, str
         if claim.met is not True and claim.met is not False:
             return "unmeasured", "neither pass nor fail was given"
         if not claim.met:
-            return "fail", "not met"
+            return "fail", NOT_MET
         reached = "met"
     else:
         score = usable_score(claim.score)
@@ -167,9 +168,16 @@ def faults(
             found[on] = "no finding was given"
             continue
         verdict, why = _weigh(mine, None if on in checks else LOWEST, evidence)
-        if verdict == "unmeasured" or (verdict == "fail" and why != "not met"):
+        if verdict == "unmeasured" or (verdict == "fail" and why != NOT_MET):
             found[on] = why
     return found
+
+
+def said_to_hold(finding: Finding, threshold: float | None) -> bool:
+    """Whether a rater said of a check that it is met, or gave a criterion at least its threshold, founded or not."""
+    if threshold is not None:
+        return finding.score is not None and finding.score >= threshold
+    return finding.verdict == "pass" or (finding.verdict == "fail" and finding.why != NOT_MET)
 
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:

@@ -1,19 +1,30 @@
 """Known-bad artifacts that a run's judge is shown before it judges anything: one that passes such a thing can be talked into it.
 
-They go through the judge request of an attempt, with what the judge alone decides. Where one passes, its evaluations of the run
-are void: what it says of an attempt is unmeasured, and what reviews decide stands.
+They go through the judge request of an attempt, with what the judge alone decides. What it says holds of one is void for the run,
+check by check and criterion by criterion, with or without evidence: there what it says of an attempt is unmeasured.
+
+- A check is known by its sentence, whatever its id and step; a criterion by its name. A score at the threshold passes.
+- What the judge told to be bad every time, it is listened to on.
+- What it was not tried on (a later step's checks, one that a review left to it, one that was reworded since) is void once it
+  passed anything of that kind, check or criterion; where that kind was not tried at all, once it passed anything.
+
+So a judge that passed the only check of a canary is listened to on no check of the run. What reviews decide stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from ..phases import Phase
-from ..records import Attempt, EvaluationReport, FileRef, Section, StepContract, attempt_hash
+from ..phases import Phase, canaries_shown
+from ..records import Attempt, Check, Criterion, EvaluationReport, FileRef, Plan, Section, StepContract, attempt_hash
 from ..run import Run
-from ..verdict import JUDGE, Claim
+from ..verdict import JUDGE, Claim, said_to_hold
 from ..workspace import Objects
+
+Tried = tuple[Literal["check", "criterion"], str]
+"""One thing that a judge was tried on: a check by its sentence, a criterion by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,23 +73,56 @@ def turn_of(run: Run, phase: Phase) -> int:
     """Which canary a phase shows, counted from 0 over the run: those before its own section, where that is there already."""
     own = [s for s in run.of("evaluation", phase.step, phase.attempt, "canary") if s.record.round == phase.round]
     before = own[0].seq if own else len(run.sections)
-    return sum(section.seq < before for section in _sections(run)) % len(CANARIES)
+    return sum(section.seq < before for section in canaries_shown(run)) % len(CANARIES)
 
 
-def _sections(run: Run) -> list[Section]:
-    found = [section for step in run.steps for section in run.of("evaluation", step.number, purpose="canary")]
-    return sorted(found, key=lambda section: section.seq)
+def tried(run: Run) -> dict[Tried, str | None]:
+    """What the judge of a run was tried on -> the first canary that it passed there; None where it passed none.
+
+    What could not be measured is no trial.
+    """
+    found: dict[Tried, str | None] = {}
+    for turn, section in enumerate(canaries_shown(run)):
+        contract, plan = _before(run, section)
+        sentences = {check.id: check.says for check in contract.checks}
+        thresholds = {criterion.name: criterion.threshold for criterion in plan.criteria}
+        report = section.payload
+        for finding in report.findings if isinstance(report, EvaluationReport) else ():
+            if finding.verdict == "unmeasured":
+                continue
+            said: Tried = (finding.about, sentences.get(finding.on, "") if finding.about == "check" else finding.on)
+            holds = said_to_hold(finding, thresholds.get(finding.on))
+            found[said] = found.get(said) or (CANARIES[turn % len(CANARIES)].name if holds else None)
+    return found
 
 
-def passed(run: Run) -> str | None:
-    """Which of its canaries the judge of a run passed, in words; None where none."""
-    for turn, section in enumerate(_sections(run)):
-        if isinstance(section.payload, EvaluationReport) and section.payload.verdict == "pass":
-            return CANARIES[turn % len(CANARIES)].name
-    return None
+def _before(run: Run, section: Section) -> tuple[StepContract, Plan]:
+    """The contract and the plan that were in force when a canary was shown."""
+    contracts, plans = (
+        [one.payload for one in run.of(kind, step) if one.seq < section.seq]
+        for kind, step in (("contract", section.record.step), ("plan", None))
+    )
+    contract, plan = contracts[-1], plans[-1]
+    if not isinstance(contract, StepContract) or not isinstance(plan, Plan):
+        raise TypeError("what is judged has a contract and a plan")
+    return contract, plan
 
 
-def void(ids: Collection[str], canary: str) -> tuple[Claim, ...]:
-    """What a judge that passed a canary says of anything: nothing that can be used."""
-    why = f"the judge passed a known-bad artifact ({canary}), so what it says counts for nothing"
-    return tuple(Claim(on=on, by=JUDGE, fault=why) for on in ids)
+def void(run: Run, checks: Collection[Check], criteria: Collection[Criterion]) -> dict[str, str]:
+    """What the judge is not listened to on: id of the check or name of the criterion -> the canary that it passed."""
+    known = tried(run)
+    asked: dict[str, Tried] = {check.id: ("check", check.says) for check in checks}
+    asked |= {criterion.name: ("criterion", criterion.name) for criterion in criteria}
+    fallen = {on: known[said] if said in known else _worst(known, said) for on, said in asked.items()}
+    return {on: canary for on, canary in fallen.items() if canary is not None}
+
+
+def _worst(known: Mapping[Tried, str | None], untried: Tried) -> str | None:
+    alike = [canary for (about, _), canary in known.items() if about == untried[0]]
+    return next(filter(None, alike or known.values()), None)
+
+
+def unheard(fallen: Mapping[str, str]) -> tuple[Claim, ...]:
+    """What a judge says of what is void: nothing that can be used."""
+    why = "the judge passed a known-bad artifact ({}), so what it says of this counts for nothing"
+    return tuple(Claim(on=on, by=JUDGE, fault=why.format(canary)) for on, canary in fallen.items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import time
 from base64 import b64decode
@@ -12,9 +11,9 @@ from pathlib import Path
 
 from ..errors import BadInput
 from ..models import About, Reply, Request
-from ..payloads import Json, compact, decode, encode
+from ..payloads import Json, decode, encode
 from ..phases import Phase, due, number
-from ..prompts import fill, source
+from ..prompts import fill
 from ..records import (
     Attempt,
     Body,
@@ -39,6 +38,7 @@ from .inputs_told import inputs_told
 from .inspecting import TOOLS, Inspection
 from .judging import Docket, difference, faulty, laid_before, merged, read_claims, sent_back, shared_out
 from .loop import turns
+from .raters import rater_of, system_of
 from .replies import Unusable, json_alone
 from .terms import Terms, answer_shape, method_lines, promised, read_terms, shown
 
@@ -198,7 +198,7 @@ class Evaluator(Agent):
         )
 
     def _judge_request(self, run: Run, phase: Phase, looked: Looked | None = None) -> Request:
-        settings = run.settings
+        settings, rater = run.settings, rater_of(run.settings)
         looked = looked or self._look(run, phase)
         earlier = None if phase.canary else run.attempts(phase.step or 0).get((phase.attempt or 0) - 1)
         laid = laid_before(
@@ -206,9 +206,9 @@ class Evaluator(Agent):
         )
         said = listed("The person whose task it is says:", run.amendments(phase.step or 0, "evaluate"))
         return Request(
-            model=model_of(settings, "evaluator"),
-            effort=effort_of(settings, "evaluator"),
-            system=told_by(mode_of(settings)),
+            model=rater.model,
+            effort=rater.effort or None,
+            system=system_of(rater),
             messages=({"role": "user", "content": "\n\n".join(filter(None, (said, inputs_told(run), laid)))},),
             max_tokens=int(number(settings, "max_tokens")),
             about=self._about(run, phase, looked.docket),
@@ -224,7 +224,7 @@ class Evaluator(Agent):
         findings = grade(looked.contract.checks, criteria, (*looked.claims, *judged.claims), judged.docket.texts)
         findings = (*findings, *undelivered(looked.made.missing))
         report = EvaluationReport(
-            rater=rater_id(model_of(run.settings, "evaluator"), mode=mode_of(run.settings)),
+            rater=rater_of(run.settings).id,
             attempt_hash=looked.made.hash,
             verdict=verdict_of(findings),
             overall=overall(findings, criteria),
@@ -251,10 +251,11 @@ class Evaluator(Agent):
     def _judge(self, run: Run, phase: Phase, looked: Looked) -> Judged:
         """One judge call over the criteria and the checks that the reviews left undecided; one repair of what is faulty.
 
-        None where the judge has passed a canary: it is not asked.
+        What is void since it passed a canary there, it is asked about as ever and not listened to; where all is, not asked.
         """
-        if not phase.canary and (canary := canaries.passed(run)):
-            return Judged(docket=looked.docket, claims=canaries.void(looked.docket.ids, canary))
+        fallen = {} if phase.canary else canaries.void(run, looked.docket.checks, looked.docket.criteria)
+        if not looked.docket.without(fallen).ids:
+            return Judged(docket=looked.docket, claims=canaries.unheard(fallen))
         request = self._judge_request(run, phase, looked)
         docket, took = looked.docket, None
         if request.tools:
@@ -262,28 +263,29 @@ class Evaluator(Agent):
             desk = Inspection(self.equipment, request.about, looked.files, looked.book, seconds=seconds)
             took = turns(self.equipment, request, TOOLS, desk.use, **turn_limits(run.settings))
             docket = desk.seen(docket)
+        heard = docket.without(fallen)
         first: list[Claim] = []
         found: dict[str, str] = {}
 
         def read(reply: Reply) -> list[Claim]:
-            first.extend(read_claims(reply.text, docket))
-            found.update(faulty(first, docket))
+            first.extend(read_claims(reply.text, heard))
+            found.update(faulty(first, heard))
             if found:
-                raise sent_back(found, docket)
+                raise sent_back(found, heard)
             return first
 
         def repaired(reply: Reply) -> list[Claim]:
-            again = read_claims(reply.text, docket)
+            again = read_claims(reply.text, heard)
             return merged(first, again, found) if found else again
 
         asked = ask(
             self.equipment, took.request if took else request, read, repaired, reply=took.reply if took else None
         )
         claims = asked.value if asked.value is not None else first
-        unusable = asked.value is None or bool(faulty(claims, docket))
+        unusable = asked.value is None or bool(faulty(claims, heard))
         return Judged(
             docket=docket,
-            claims=tuple(claims),
+            claims=(*claims, *canaries.unheard(fallen)),
             unusable=self.equipment.objects.body(asked.text) if unusable else None,
             notes=tuple(f"sent back: {reason}" for reason in asked.reasons),
             calls=(*(took.calls if took else ()), *asked.calls),
@@ -350,27 +352,6 @@ def _issued(book: EvidenceBook, check: Check, outcome: Outcome, *, replayed: boo
         replayed=replayed,
         picture=b64decode(outcome.picture),
     ).id
-
-
-def mode_of(settings: Mapping[str, Json]) -> str:
-    """How the judge works: in a fresh context, and with tools or without."""
-    return "fresh, tools" if with_tools(settings, "evaluator") else "fresh"
-
-
-def told_by(mode: str) -> str:
-    """The judge's system prompt."""
-    return "\n\n".join(fill(name) for name in _prompts(mode))
-
-
-def _prompts(mode: str) -> tuple[str, ...]:
-    return ("evaluator", "looking") if mode == "fresh, tools" else ("evaluator",)
-
-
-def rater_id(model: str, *, examples: str = "", mode: str = "fresh") -> str:
-    """The id of a judge: a hash of model, prompt, examples and mode. Another of any of them is another rater."""
-    prompt = "\n\n".join(source(name) for name in _prompts(mode))
-    made_of = compact({"model": model, "prompt": prompt, "examples": examples, "mode": mode})
-    return f"r-{hashlib.sha256(made_of.encode()).hexdigest()[:10]}"
 
 
 def _proposal(run: Run, step: int) -> Proposal:

@@ -41,6 +41,11 @@ class Docket:
         """Everything that the judge must give a finding on."""
         return [check.id for check in self.checks] + [criterion.name for criterion in self.criteria]
 
+    def without(self, ids: Collection[str]) -> Docket:
+        """The docket less the checks and criteria of these ids."""
+        checks = tuple(check for check in self.checks if check.id not in ids)
+        return replace(self, checks=checks, criteria=tuple(one for one in self.criteria if one.name not in ids))
+
 
 def neutral(text: str) -> str:
     """Text of an artifact with everything that looks like the marks around it made harmless."""

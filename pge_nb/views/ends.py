@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..agents.canaries import passed
+from ..agents.canaries import tried
 from ..config import uses_practice
 from ..models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS
 from ..prose import counted, removed_in_words
@@ -72,8 +72,7 @@ def caveats(run: Run) -> Iterator[str]:
     isolation = {run.task.isolation, *(report.isolation for report in _reports(run))} - {""}
     for said in sorted(isolation):
         yield f"{said[0].upper()}{said[1:]}."
-    if canary := passed(run):
-        yield f"The judge passed a known-bad artifact ({canary}): what it says counts for nothing in this run."
+    yield from _fallen(run)
     if any(evidence.replayed for report in _reports(run) for evidence in report.evidence):
         yield "Evidence marked as replayed was met again from the call log, not run here."
     if run.plan:
@@ -84,6 +83,17 @@ def caveats(run: Run) -> Iterator[str]:
             yield f"The contract of step {step.number} was {contract.origin}."
     if ended(run) and run.undelivered:
         yield f"The plan promises {', '.join(run.undelivered)}, which no step has delivered."
+
+
+def _fallen(run: Run) -> Iterator[str]:
+    """On what the judge passed known-bad artifacts: a line for its checks, one for its criteria."""
+    for about, several in (("check", "checks"), ("criterion", "criteria")):
+        passed = [f"{said} ({canary})" for (kind, said), canary in tried(run).items() if canary and kind == about]
+        if passed:
+            yield (
+                f"The judge passed a known-bad artifact on the {about if len(passed) == 1 else several} {'; '.join(passed)}: "
+                f"what it says of that, and of any {about} that it was not tried on, counts for nothing in this run."
+            )
 
 
 def redacted(run: Run) -> Iterator[str]:
