@@ -41,6 +41,7 @@ class Rater:
     name: str = ""
     model: str = ""
     mode: str = ""
+    effort: str = ""
     prompt: str = ""
     examples: tuple[Example, ...] = ()
     edited_from: str = ""
