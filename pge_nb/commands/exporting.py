@@ -18,7 +18,7 @@ from ..views.ends import caveats, foot, title
 from .addresses import run_named
 from .here import Here, path_of
 
-Name = Literal["latex", "csv", "html", "notebook", "bundle", "git"]
+Name = Literal["latex", "csv", "html", "notebook", "bundle", "handoff", "git"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ def export(
     form: Annotated[
         Name,
         "tables and chart for a paper; every frame; one page; a notebook that needs no kernel; one zip that %pge open lays "
-        "out elsewhere; a repository of all attempts",
+        "out elsewhere; what is done and what is not, for whoever takes over; a repository of all attempts",
     ],
     run: Annotated[str, "another run: NAME, NAME@N or @N; none: this one"] = "",
     /,
@@ -161,6 +161,22 @@ def _bundle(wanted: Wanted) -> Written:
     )
 
 
+def _handoff(wanted: Wanted) -> Written:
+    from ..exports.handoff import STATUS, features, files
+
+    made = {wanted.place / name: content for name, content in files(wanted.run).items()}
+    written = put(made, wanted.exports, whole=wanted.place)
+    statuses = [one.status for one in features(wanted.run)]
+    rows = tuple((status, statuses.count(status)) for status in STATUS.values())
+    return Written(
+        files=written,
+        notes=(
+            "These files are read by people and agents, never by pge_nb: an edit in them changes nothing in the run.",
+        ),
+        blocks=(Table(caption="Features", heads=("Status", "Features"), rows=rows),),
+    )
+
+
 def _git(wanted: Wanted) -> Written:
     from ..exports.history import write
 
@@ -184,5 +200,6 @@ FORMS: Mapping[Name, Form] = {
     "html": Form(place="report.html", write=_html),
     "notebook": Form(place="report.ipynb", write=_notebook),
     "bundle": Form(place="./", write=_bundle),
+    "handoff": Form(place="handoff/", write=_handoff),
     "git": Form(place="git/", write=_git),
 }

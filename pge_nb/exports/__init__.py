@@ -19,14 +19,15 @@ RECORD = ".written.json"
 """In ``exports/``: path of each file that was exported -> sha256 of what was written, to tell it from a person's."""
 
 
-def put(files: Mapping[Path, bytes], exports: Path) -> tuple[Path, ...]:
+def put(files: Mapping[Path, bytes], exports: Path, *, whole: Path | None = None) -> tuple[Path, ...]:
     """Write all of the files, each whole, or none; ``exports`` is the directory that keeps the record of them.
 
     A file that is there already is replaced only where it is what an earlier export wrote; ``BadInput`` names the one that is
-    somebody's own.
+    somebody's own. ``whole``: a directory that the files are all of; what else an earlier export wrote there is taken away.
     """
     written = _record(exports)
-    for path, content in files.items():
+    stale = [path for path in _written_below(whole, written, exports) if path not in files] if whole else []
+    for path, content in [*files.items(), *((path, None) for path in stale)]:
         if path.is_symlink() or (path.exists() and not _ours(path, content, written.get(_name(path, exports)))):
             raise BadInput(
                 f"{path} is there, and is not what an export wrote.",
@@ -34,6 +35,9 @@ def put(files: Mapping[Path, bytes], exports: Path) -> tuple[Path, ...]:
             )
     try:
         _carry(files)
+        for path in stale:
+            path.unlink(missing_ok=True)
+            written.pop(_name(path, exports), None)
         known = {_name(path, exports): _hash(content) for path, content in files.items()}
         exports.mkdir(parents=True, exist_ok=True)
         write_whole(exports / RECORD, json.dumps(written | known, indent=1, sort_keys=True).encode())
@@ -45,7 +49,14 @@ def put(files: Mapping[Path, bytes], exports: Path) -> tuple[Path, ...]:
     return tuple(files)
 
 
-def _ours(path: Path, content: bytes, known: str | None) -> bool:
+def _written_below(directory: Path, written: Mapping[str, str], exports: Path) -> list[Path]:
+    """The files that earlier exports wrote below a directory and that are there."""
+    named = (Path(os.path.normpath(exports / name)) for name in written)
+    top = Path(os.path.normpath(directory))
+    return [path for path in named if path.is_relative_to(top) and (path.is_symlink() or path.exists())]
+
+
+def _ours(path: Path, content: bytes | None, known: str | None) -> bool:
     if not path.is_file():
         return False
     there = path.read_bytes()
