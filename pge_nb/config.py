@@ -41,7 +41,28 @@ WITH_TOOLS: Mapping[Role, str] = {"generator": "generator_tools", "evaluator": "
 """The settings that tell which roles work with tools; part of the identity where one does."""
 COUNTED = ("hidden_cases", "canaries")
 """Settings that are part of the identity where they are not 0."""
-LIMITS = ("max_retries_per_step", "max_contract_rounds", "max_calls", "max_tokens_total", "max_dollars")
+LIMITS = (
+    "max_retries_per_step",
+    "max_contract_rounds",
+    "max_replans",
+    "max_flat",
+    "until_met",
+    "max_calls",
+    "max_tokens_total",
+    "max_dollars",
+)
+UNSAID: Mapping[str, Json] = {
+    "canaries": 0,
+    "max_replans": 1,
+    "max_flat": None,
+    "until_met": False,
+    "regrade_kept": False,
+}
+"""Setting -> the value at which it is left out of a task: such a run is the same to the byte as before there was the setting."""
+ENDS_A_RUN = ("max_calls", "max_tokens_total", "max_dollars")
+"""The limits of which ``until_met`` needs one."""
+FORMER: Mapping[str, Json] = {"on_exhausted": ["keep", "ask"]}
+"""Setting -> what its default was before there were replans."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +78,11 @@ class HarnessConfig(Settable):
     the whole run, over all resumes. ``generator_tools`` and ``evaluator_tools``: turns with tools, within ``max_turns`` and
     ``max_context_tokens`` (what one turn reads and writes); "auto": for models with a known price, which all take tools.
     ``hidden_cases``: inputs that the evaluator makes for each oracle check that shows its own; the generator never sees them.
-    ``canaries``: known-bad artifacts that the judge is shown first; one that passes any is not listened to in this run.
+    ``max_replans``: how often a step, and what it was cut into, may be cut into smaller ones. ``max_flat``: after so many
+    attempts in a row without progress the retries count as used up. ``until_met``: as many retries as it takes, within the
+    limits, of which there must be one. ``regrade_kept``: an attempt that was chosen as the best of several is graded once
+    more, and that score is the one reported.
+    ``canaries``: known-bad artifacts that the judge is shown first; on what it passes there it is not listened to in this run.
     ``review_seconds`` limits each command of a review; ``review_methods`` adds the user's own.
     ``allow_unsafe``: where no sandbox holds, run generated code all the same, as this user and with this user's files; only a
     person says so in Python, and no file beside a notebook can.
@@ -80,6 +105,11 @@ class HarnessConfig(Settable):
         _whole("max_tokens", self.max_tokens, least=16)
         _whole("hidden_cases", self.hidden_cases, least=0)
         _whole("canaries", self.canaries, least=0)
+        _whole("max_replans", self.max_replans, least=0)
+        if self.max_flat is not None:
+            _whole("max_flat", self.max_flat, least=1)
+        for name in ("until_met", "regrade_kept"):
+            _either(name, getattr(self, name))
         _whole("max_turns", self.max_turns, least=1)
         _whole("max_context_tokens", self.max_context_tokens, least=1_000)
         for name in WITH_TOOLS.values():
@@ -91,8 +121,7 @@ class HarnessConfig(Settable):
             _between(f"the threshold of {name}", threshold, 0, 10)
         _among("on_exhausted", self.on_exhausted, get_args(OnExhausted))
         _among("models", self.models, get_args(Role))
-        if not isinstance(self.allow_unsafe, bool):
-            raise BadInput(f"allow_unsafe is {self.allow_unsafe!r}.", "Give True or False.")
+        _either("allow_unsafe", self.allow_unsafe)
         if JUDGE in self.review_methods:
             raise BadInput(
                 f"A review method cannot be named {JUDGE!r}: that is the judge call.", "Give it another name."
@@ -146,11 +175,13 @@ class HarnessConfig(Settable):
             if item.name not in taken:
                 settings[item.name] = encode(getattr(self, item.name))
         settings |= {name: self._with_tools(role, name) for role, name in WITH_TOOLS.items()}
-        if not self.canaries:
-            del settings["canaries"]  # a run without any is the same to the byte as before there were any
+        for name, value in UNSAID.items():
+            if settings[name] == value:
+                del settings[name]
         if machine := self._of_the_machine():
             settings["unchosen"] = machine
         if self.model and self.model.startswith(RECORDING):
+            settings.pop("regrade_kept", None)  # a call that an older recording does not hold
             settings |= self._recorded(self.model)
         return dict(sorted(settings.items()))
 
@@ -190,6 +221,28 @@ def identity(prompt: str, settings: Mapping[str, Json], inputs: Mapping[str, Jso
     return hashlib.sha256(compact(made_of).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def of_then(settings: Mapping[str, Json], frozen: Mapping[str, Json]) -> dict[str, Json]:
+    """The settings with the defaults that held when the run with the ``frozen`` ones was begun."""
+    prompts, usual = frozen.get("prompts"), HarnessConfig()
+    if isinstance(prompts, Mapping) and "replan" in prompts:
+        return dict(settings)
+    was = {name: value for name, value in FORMER.items() if settings.get(name) == encode(getattr(usual, name))}
+    return {**settings, **was}
+
+
+def check_end(settings: Mapping[str, Json]) -> None:
+    """``BadInput`` where a run would retry until all is met and has no limit that could end it; practice costs no dollars."""
+    models = settings.get("models")
+    costs = Prices.load().bind(map(str, models.values())) if isinstance(models, dict) else True
+    ends = [name for name in ENDS_A_RUN if settings.get(name) is not None and (costs or name != "max_dollars")]
+    if settings.get("until_met") and not ends:
+        free = "" if costs else " (dollars are none: these models cost nothing)"
+        raise BadInput(
+            f"until_met retries without end, and no limit that was set would end it{free}.",
+            f"Set one of {', '.join(ENDS_A_RUN)} too, as in --max-tokens-total 400000.",
+        )
+
+
 def uses_practice(settings: Mapping[str, Json]) -> bool:
     """Whether any role is played by the practice model."""
     models = settings.get("models")
@@ -205,6 +258,11 @@ def limits_in(settings: Mapping[str, Json]) -> Limits:
 def _whole(name: str, value: object, *, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise BadInput(f"{name} is {value!r}.", f"Give a whole number of at least {least}.")
+
+
+def _either(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise BadInput(f"{name} is {value!r}.", "Give True or False.")
 
 
 def _between(name: str, value: object, least: float, most: float) -> None:

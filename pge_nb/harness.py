@@ -11,7 +11,7 @@ from .agents.evaluator import Evaluator
 from .agents.generator import Generator
 from .agents.opening import begin, equip, models_in, open_state
 from .agents.planner import Planner
-from .config import LIMITS, HarnessConfig, limits_in
+from .config import LIMITS, HarnessConfig, check_end, limits_in
 from .contracts import settled
 from .decisions import decide
 from .errors import BadInput, LimitReached, PgeError
@@ -120,7 +120,8 @@ class PGEHarness:
             raise BadInput(f"{min(unknown)!r} is no limit.", f"There are {', '.join(LIMITS)}.")
         run = self.state.read()
         settings = {**run.settings, **limits}
-        HarnessConfig(**{name: settings[name] for name in LIMITS})  # type: ignore[arg-type]  # says what is wrong
+        HarnessConfig(**{name: settings[name] for name in LIMITS if name in settings})  # type: ignore[arg-type]  # says what is wrong
+        check_end(settings)
         limits_in(settings).check_models(models_in(settings), Prices.load())
         self.state.append(Record(payload=Amendment(limits=limits, text=text), by="person"))
         return self.state.read()

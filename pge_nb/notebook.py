@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import moving
 from .agents.opening import check, models_in
-from .config import IDENTITY, WITH_TOOLS, HarnessConfig, identity, uses_practice
+from .config import IDENTITY, WITH_TOOLS, HarnessConfig, identity, of_then, uses_practice
 from .errors import BadInput, PgeError, StateDamaged
 from .inputs import Given
 from .models.choose import check_key
@@ -200,7 +200,7 @@ def _yielding(run: Run, config: HarnessConfig) -> HarnessConfig:
 
 def _with_frozen(run: Run, config: HarnessConfig) -> HarnessConfig:
     frozen, models = run.task.settings, run.task.settings.get("models")
-    usual = HarnessConfig(models=models if isinstance(models, dict) else {}).settings()
+    usual = of_then(HarnessConfig(models=models if isinstance(models, dict) else {}).settings(), frozen)
     of_a_machine = frozen.get("unchosen")
     yielding = {
         name: decode(known()[name].kind, frozen[name], name)

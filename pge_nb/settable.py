@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from .records import Role
 
-OnExhausted = Literal["keep", "ask", "advance"]
+OnExhausted = Literal["keep", "replan", "ask", "advance"]
 Tools = Literal["auto", "on", "off"]
 
 
@@ -34,8 +34,19 @@ class Settable:
         tuple[OnExhausted, ...], "what to do when the retries are used up: the first that applies"
     ] = (
         "keep",
+        "replan",
         "ask",
     )
+    max_replans: Annotated[int, "so often a step, and what it was cut into, may be cut into smaller ones"] = 1
+    max_flat: Annotated[
+        int | None, "after so many attempts in a row without progress the retries of a step count as used up"
+    ] = None
+    until_met: Annotated[
+        bool, "retry until every check is met, within the limits; each attempt goes first for one that is not"
+    ] = False
+    regrade_kept: Annotated[
+        bool, "grade an attempt that was chosen as the best of several once more, and report that score"
+    ] = True
     degrade_floor: Annotated[float, "the least that the weakest score of a kept attempt must reach"] = 5.0
     noise: Annotated[float, "a change of score within it is no trend"] = 0.5
     max_tokens: Annotated[int, "at most so many tokens in the output of one call"] = 8_192
@@ -50,7 +61,7 @@ class Settable:
     ] = 0
     canaries: Annotated[
         int,
-        "at most so many known-bad artifacts that the judge is shown first; where it passes one, what it says is void",
+        "at most so many known-bad artifacts that the judge is shown first; what it passes there is void in this run",
     ] = 0
     generator_tools: Annotated[
         Tools, "whether the generator works with tools; auto: with Claude models, others write files in their reply"

@@ -77,7 +77,7 @@ def arms(kind: Any) -> tuple[Any, ...]:
 
 
 def _takes(kind: Any) -> str:
-    words = {str: "a text", int: "a whole number", float: "a number"}
+    words = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
     if kind in words:
         return words[kind]
     inner = typing.get_args(kind)

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
-from traitlets import Dict, Float, Int, TraitType, Tuple, Unicode, Union
+from traitlets import Bool, Dict, Float, Int, TraitType, Tuple, Unicode, Union
 from traitlets.config import Config, Configurable
 
 from .settings import Setting, arms, known
@@ -50,7 +50,7 @@ def _trait(setting: Setting) -> TraitType[Any, Any]:
 
 
 def _of(kind: Any) -> TraitType[Any, Any]:
-    plain: Mapping[Any, type[TraitType[Any, Any]]] = {str: Unicode, int: Int, float: Float}
+    plain: Mapping[Any, type[TraitType[Any, Any]]] = {str: Unicode, int: Int, float: Float, bool: Bool}
     wide: Mapping[Any, type[TraitType[Any, Any]]] = {tuple: Tuple, Mapping: Dict, typing.Literal: Unicode}
     return (plain.get(kind) or wide[typing.get_origin(kind)])(default_value=None, allow_none=True)
 

@@ -35,6 +35,10 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "max_contract_rounds": (1, 2),
     "default_thresholds": ({"correctness": 8.0}, {"clarity": 6.5}),
     "on_exhausted": (("ask",), ("keep", "advance")),
+    "max_replans": (0, 2),
+    "max_flat": (3, 4),
+    "until_met": (True, True),
+    "regrade_kept": (False, False),
     "degrade_floor": (4.0, 6.5),
     "noise": (0.0, 1.5),
     "max_tokens": (512, 1024),
@@ -202,8 +206,8 @@ def test_an_empty_variable_says_nothing_and_a_list_may_be_words_with_commas(tmp_
         (
             "on_exhausted",
             ["give up"],
-            "on_exhausted: ['give up'] is not a list of keep, ask, advance.",
-            "Give a list of keep, ask, advance there.",
+            "on_exhausted: ['give up'] is not a list of keep, replan, ask, advance.",
+            "Give a list of keep, replan, ask, advance there.",
         ),
         (
             "default_thresholds",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from .. import bank, moving
-from ..config import HarnessConfig, identity, limits_in, uses_practice
+from ..config import HarnessConfig, check_end, identity, limits_in, of_then, uses_practice
 from ..errors import BadInput, ModelFailed, StateBusy
 from ..inputs import RECORDED, Given
 from ..models import Listen, Model, Stop, kernel
@@ -50,7 +50,7 @@ def begin(state: StateFile, prompt: str, config: HarnessConfig) -> Run:
     given = config.inputs
     name = identity(prompt, settings, given.identity)
     if run.of("task"):
-        if run.task.run != name:
+        if run.task.run not in {name, identity(prompt, of_then(settings, run.task.settings), given.identity)}:
             raise _another(run, prompt, settings, given)
         return run
     practice = check(prompt, settings, config)
@@ -75,6 +75,7 @@ def check(prompt: str, settings: Mapping[str, Json], config: HarnessConfig) -> s
     """Raise what stands in the way of beginning this task; the practice task that it is."""
     models, prices = models_in(settings), Prices.load()
     config.limits.check_models(models, prices)
+    check_end(settings)
     kernel.HERE.check(models, config.limits, prices)
     return _practice(prompt, settings)
 

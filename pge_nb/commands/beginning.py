@@ -27,6 +27,7 @@ class LimitFlags:
     max_retries: Annotated[int | None, "so many attempts after a step's first"] = None
     budget: Annotated[float | None, "at most so many dollars, over the whole run"] = None
     max_tokens_total: Annotated[int | None, "at most so many tokens, over the whole run"] = None
+    until_met: Annotated[bool, "retry until every check is met, within the limits"] = False
 
     def limits(self) -> dict[str, Json]:
         """Those that were given, by the names of the settings."""
@@ -34,6 +35,7 @@ class LimitFlags:
             "max_retries_per_step": self.max_retries,
             "max_dollars": self.budget,
             "max_tokens_total": self.max_tokens_total,
+            "until_met": self.until_met or None,
         }
         return {name: value for name, value in given.items() if value is not None}
 
