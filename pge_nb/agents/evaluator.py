@@ -34,9 +34,10 @@ from ..workspace import EvidenceBook, laid, layered
 from . import canaries, withholding
 from .equipment import Agent, ask, effort_of, isolation_of, model_of, turn_limits, with_tools
 from .generator import asked_for, base_tree, listed
+from .hearing import hear
 from .inputs_told import inputs_told
 from .inspecting import TOOLS, Inspection
-from .judging import Docket, difference, faulty, laid_before, merged, read_claims, sent_back, shared_out
+from .judging import Docket, difference, laid_before, shared_out
 from .loop import turns
 from .raters import rater_of, system_of
 from .replies import Unusable, json_alone
@@ -263,32 +264,14 @@ class Evaluator(Agent):
             desk = Inspection(self.equipment, request.about, looked.files, looked.book, seconds=seconds)
             took = turns(self.equipment, request, TOOLS, desk.use, **turn_limits(run.settings))
             docket = desk.seen(docket)
-        heard = docket.without(fallen)
-        first: list[Claim] = []
-        found: dict[str, str] = {}
-
-        def read(reply: Reply) -> list[Claim]:
-            first.extend(read_claims(reply.text, heard))
-            found.update(faulty(first, heard))
-            if found:
-                raise sent_back(found, heard)
-            return first
-
-        def repaired(reply: Reply) -> list[Claim]:
-            again = read_claims(reply.text, heard)
-            return merged(first, again, found) if found else again
-
-        asked = ask(
-            self.equipment, took.request if took else request, read, repaired, reply=took.reply if took else None
-        )
-        claims = asked.value if asked.value is not None else first
-        unusable = asked.value is None or bool(faulty(claims, heard))
+        last = took.request if took else request
+        heard = hear(self.equipment, last, docket.without(fallen), reply=took.reply if took else None)
         return Judged(
             docket=docket,
-            claims=(*claims, *canaries.unheard(fallen)),
-            unusable=self.equipment.objects.body(asked.text) if unusable else None,
-            notes=tuple(f"sent back: {reason}" for reason in asked.reasons),
-            calls=(*(took.calls if took else ()), *asked.calls),
+            claims=(*heard.claims, *canaries.unheard(fallen)),
+            unusable=None if heard.unusable is None else self.equipment.objects.body(heard.unusable),
+            notes=heard.notes,
+            calls=(*(took.calls if took else ()), *heard.calls),
         )
 
     def run(self, shared_state_path: Path | str, step: int | None = None) -> EvaluationReport:
