@@ -22,15 +22,17 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from . import dag
 from .disk import Disk, RealDisk
 from .errors import BadInput, PgeError, StateBusy, StateDamaged
 from .framing import Broken, Frame, Place, Tail, walk
 from .prose import counted
-from .records import Interruption, Note, Record, Section
+from .records import Interruption, Note, Plan, Record, Section
 from .run import Run
 from .sections import NotUnderstood, framed, readable, redacted, round_key, section_of
 
 FILE_NAME = "shared_state.md"
+STUDY_NAME = "study.md"
 GLANCE = 0.2
 """Seconds that a run waits for its lock: who only looks whether it is held holds it for a millisecond."""
 
@@ -272,6 +274,8 @@ class StateFile:
         counted: Counter[tuple[object, ...]] = Counter()
         place, frames = self._place, []
         for record in records:
+            if isinstance(record.payload, Plan):
+                dag.check(record.payload.steps)
             key = round_key(record)
             counted[key] += 1
             number = self._rounds[key] + counted[key] if record.round is None else record.round

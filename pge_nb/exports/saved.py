@@ -17,15 +17,14 @@ from ..errors import BadInput
 from ..moving import EARLIER, NOTE, belongings, finish, take_in
 from ..prose import counted
 from ..redaction import Redactor
-from ..state import FILE_NAME
+from ..state import FILE_NAME, STUDY_NAME
 from ..workspace import SKIPPED
 from .archive import HOUSE, Archive, Member, pack, refusal, unpacked, written
 from .snapshot import Snapshot, members, passing
 
 FORMAT = "pge-saved/1"
-STUDY = "study.md"
 NOTEBOOK = ".ipynb"
-ON_TOP = frozenset({FILE_NAME, STUDY})
+ON_TOP = frozenset({FILE_NAME, STUDY_NAME})
 HEAD = f"{HOUSE}/head"
 
 
@@ -106,15 +105,15 @@ def _runs(directory: Path, states: Sequence[Path], found: Found) -> Iterator[Mem
         for part in belongings(state):
             if part.is_dir() and part.name != HOUSE:
                 yield from _tree(part, directory, found)
-        if (study := state.with_name(STUDY)).is_file():
+        if (study := state.with_name(STUDY_NAME)).is_file():
             yield Member(name=study.relative_to(directory).as_posix(), content=Snapshot.of(study).content)
 
 
 def _notebooks(directory: Path, found: Found) -> Iterator[Member]:
     for path in sorted(directory.glob(f"*{NOTEBOOK}")):
         yield from _file(path, directory, found)
-    if (study := directory / STUDY).is_file():
-        yield Member(name=STUDY, content=Snapshot.of(study).content)
+    if (study := directory / STUDY_NAME).is_file():
+        yield Member(name=STUDY_NAME, content=Snapshot.of(study).content)
 
 
 def _tree(top: Path, directory: Path, found: Found) -> Iterator[Member]:

@@ -6,7 +6,7 @@ has ``run``, the run's id, as its first column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -126,7 +126,11 @@ def cost(runs: Run | Iterable[Run]) -> DataFrame:
 
 def _frame(columns: Columns, runs: Run | Iterable[Run], rows_of: Callable[[Run], Iterable[Row]]) -> DataFrame:
     several = [runs] if isinstance(runs, Run) else list(runs)
-    rows = [(_name(run), *row) for run in several for row in rows_of(run)]
+    return frame_of(columns, [(_name(run), *row) for run in several for row in rows_of(run)])
+
+
+def frame_of(columns: Columns, rows: Sequence[Row]) -> DataFrame:
+    """The frame with these columns, declared as name -> dtype; a row holds a value for each."""
     from pandas import DataFrame
 
     return DataFrame(
