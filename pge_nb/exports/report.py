@@ -104,7 +104,10 @@ def _words(*paragraphs: str) -> dict[str, object]:
 
 
 def _shown(what: str, view: View) -> dict[str, object]:
-    """A cell that holds what ``%pge show`` showed: pictures as pictures, so that a PDF of the notebook has them too."""
+    """A cell that holds what ``%pge show`` showed: pictures as pictures, so that a PDF of the notebook has them too.
+
+    What runs whole notebooks skips it, so that its outputs stay.
+    """
     pictures = [block for block in view.blocks if isinstance(block, Picture)]
     rest = tuple(block for block in view.blocks if not isinstance(block, Picture))
     outputs = [_output(_picture(one)) for one in pictures]
@@ -112,8 +115,8 @@ def _shown(what: str, view: View) -> dict[str, object]:
     return {
         "cell_type": "code",
         "execution_count": None,
-        "metadata": {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]},
-        "source": f"# What %pge show {what} showed is saved below; this cell need not be run.",
+        "metadata": {"jupyter": {"source_hidden": True}, "tags": ["hide-input", "skip-execution"]},
+        "source": f"# What %pge show {what} showed is saved below; there is nothing to run here.",
         "outputs": outputs,
     }
 
@@ -123,5 +126,6 @@ def _output(bundle: Mapping[str, str]) -> dict[str, object]:
 
 
 def _picture(picture: Picture) -> dict[str, str]:
+    """A picture as HTML, which alone has an alt text everywhere, and as PNG, for what makes no use of HTML."""
     drawn = base64.b64encode(picture.draw()).decode("ascii")
-    return {"image/png": drawn, "text/plain": f"Chart: {visible(picture.alt)}"}
+    return {"text/html": html_of(picture), "image/png": drawn, "text/plain": f"Chart: {visible(picture.alt)}"}
