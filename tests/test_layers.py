@@ -36,7 +36,7 @@ LAYERS = """
     prose latex
     study_prose
     sandbox bank phases redaction framing disk markdown walking
-    run settable verdict
+    run settable verdict dag
     records
     study_records
     payloads interrupts nearness columns

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from .. import dag
 from ..models import About, Reply, Request
 from ..payloads import Json
 from ..phases import Phase, number
@@ -49,15 +50,16 @@ class Planner(Agent):
     def records(self, run: Run, phase: Phase) -> tuple[Record, ...]:
         """Carry out the phase; the plan, not appended.
 
-        A plan that cannot be read, or is longer than ``max_steps``, is sent back once; after that it is cut, or where
-        nothing can be read, made of the prompt alone: one step. Both are told in its notes.
+        A plan that cannot be read, whose steps wait for themselves or for none that there is, or that is longer than
+        ``max_steps``, is sent back once; after that it is mended and cut, or where nothing can be read, made of the prompt
+        alone: one step. All of it is told in its notes.
         """
         started = time.monotonic()
         limit = int(number(run.settings, "max_steps"))
         criteria = default_criteria(run.settings)
 
         def strict(reply: Reply) -> Plan:
-            plan = read_plan(json_somewhere(reply.text), criteria)
+            plan = read_plan(json_somewhere(reply.text), criteria, strict=True)
             if len(plan.steps) > limit:
                 long = f"the plan has {len(plan.steps)} steps, and at most {limit} are allowed"
                 raise Unusable(f"{long}; join steps, and leave nothing out")
@@ -94,13 +96,20 @@ def default_criteria(settings: object) -> tuple[Criterion, ...]:
     )
 
 
-def read_plan(value: dict[str, Json], criteria: tuple[Criterion, ...]) -> Plan:
-    """The plan in a reply's JSON; ``criteria`` stand in where it names none, and notes tell what was mended."""
+def read_plan(value: dict[str, Json], criteria: tuple[Criterion, ...], *, strict: bool = False) -> Plan:
+    """The plan in a reply's JSON; ``criteria`` stand in where it names none, and notes tell what was mended.
+
+    ``strict``: steps that wait for themselves, or for what is no step, are ``Unusable``, with the path. Each step stands
+    behind those that it depends on; its number is that of the reply.
+    """
     notes: list[str] = []
     listed = value.get("steps")
     if not isinstance(listed, list) or not listed:
         raise Unusable("the plan has no steps")
     steps = tuple(_step(item, number, notes) for number, item in enumerate(listed, 1))
+    if strict and (why := dag.fault(steps)):
+        raise Unusable(why)
+    steps = dag.in_order(_mended(steps, notes))
     found = _criteria(value.get("criteria"), notes)
     if not found and criteria:
         notes.append("the plan named no criteria; the default ones stand")
@@ -138,10 +147,10 @@ def _step(item: Json, number: int, notes: list[str]) -> Step:
     needs: list[int] = []
     for given in listed if isinstance(listed, list) else [] if listed is None else [listed]:
         need = int(given) if isinstance(given, str) and given.strip().isdecimal() and len(given) < 6 else given
-        if isinstance(need, int) and not isinstance(need, bool) and 0 < need < number:
+        if isinstance(need, int) and not isinstance(need, bool):
             needs.append(need)
         else:
-            notes.append(f"step {number} cannot depend on {need!r:.40}, which is no earlier step; left out")
+            notes.append(f"step {number} cannot depend on {need!r:.40}, which is no step; left out")
     return Step(
         number=number,
         description=description,
@@ -150,6 +159,26 @@ def _step(item: Json, number: int, notes: list[str]) -> Step:
         depends_on=tuple(sorted(set(needs))),
         success=tuple(_texts(item.get("success"))),
     )
+
+
+def _mended(steps: tuple[Step, ...], notes: list[str]) -> tuple[Step, ...]:
+    """The steps without the dependencies that lead nowhere, and without the last of each circle; all are told."""
+    found = {step.number: step for step in steps}
+    for step in steps:
+        for need in step.depends_on:
+            if need not in found:
+                _leave_out(found, step.number, need)
+                notes.append(f"step {step.number} cannot depend on {need}, which is no step; left out")
+    while path := dag.circle(found.values()):
+        *_, last, first = path
+        _leave_out(found, last, first)
+        notes.append(f"step {last} cannot depend on {first}, which waits for it ({dag.told(path)}); left out")
+    return tuple(found.values())
+
+
+def _leave_out(steps: dict[int, Step], number: int, need: int) -> None:
+    step = steps[number]
+    steps[number] = replace(step, depends_on=tuple(other for other in step.depends_on if other != need))
 
 
 def _criteria(value: Json, notes: list[str]) -> tuple[Criterion, ...]:
