@@ -31,6 +31,7 @@ from .records import (
     Receipt,
     Record,
     Redaction,
+    Replan,
     Response,
     StepContract,
     Task,
@@ -102,7 +103,7 @@ def _title(payload: Payload) -> str:
     if isinstance(payload, Task):
         return f"task {inline(payload.run, 40)}"
     if isinstance(payload, Plan):
-        return f"plan: {inline(payload.title, 200)}"
+        return f"plan: {inline(payload.title, 200)}" if payload.replan is None else replanned_in_words(payload.replan)
     if isinstance(payload, Attempt):
         return "first try" if payload.approach == "first" else payload.approach + _of(payload.base)
     if isinstance(payload, Decision):
@@ -234,6 +235,15 @@ def _input(one: Input) -> Lines:
     return lines + _text("What agents may see of it", one.shown)
 
 
+def replanned_in_words(replan: Replan) -> str:
+    """What came of a replan, on a line."""
+    if not replan.by:
+        return f"step {replan.step} could not be cut into smaller ones"
+    *most, last = map(str, replan.by)
+    named = f"steps {', '.join(most)} and {last} stand" if most else f"step {last} stands"
+    return f"{named} in place of step {replan.step}"
+
+
 def _plan(plan: Plan) -> Lines:
     steps = [
         (
@@ -249,7 +259,8 @@ def _plan(plan: Plan) -> Lines:
     criteria = [
         (inline(one.name, 80), one.weight, f"{one.threshold:g}", inline(one.description)) for one in plan.criteria
     ]
-    lines = _text("Scope", plan.scope) + _bullets("Deliverables", plan.deliverables)
+    lines = _text("Why", plan.replan.why) if plan.replan else []
+    lines += _text("Scope", plan.scope) + _bullets("Deliverables", plan.deliverables)
     lines += [*table(("Step:", "What", "Needs", "Skill", "Task", "Done when"), steps), ""]
     if criteria:
         lines += [*table(("Criterion", "Weight", "Threshold:", "Means"), criteria), ""]

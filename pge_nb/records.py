@@ -168,8 +168,23 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Replan:
+    """What came of cutting one step into smaller ones: the numbers of those that take its place, and why.
+
+    ``by`` is empty where the planner could not cut it; ``why`` is the planner's own word.
+    """
+
+    step: int
+    by: tuple[int, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Scope, deliverables, steps and criteria. ``notes`` tell what was sent back, mended or cut."""
+    """Scope, deliverables, steps and criteria. ``notes`` tell what was sent back, mended or cut.
+
+    ``replan``: this plan is the one before with one step replaced, or not even that; None for a plan of its own.
+    """
 
     title: str
     scope: str
@@ -179,6 +194,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
     seconds: float = 0.0
+    replan: Replan | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

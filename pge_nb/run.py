@@ -6,7 +6,7 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 from .errors import BadInput
 from .payloads import Json, encode
@@ -24,6 +24,7 @@ from .records import (
     Proposal,
     Purpose,
     Record,
+    Replan,
     Response,
     Section,
     Step,
@@ -32,13 +33,19 @@ from .records import (
     Withheld,
 )
 
-StepState = Literal["waiting", "negotiating", "working", "asking", "accepted", "kept", "advanced", "failed", "blocked"]
-Outcome = Literal["empty", "running", "passed", "degraded", "blocked", "paused", "stopped"]
+Open = Literal["waiting", "negotiating", "working", "asking"]
+Ended = Literal["accepted", "kept", "advanced", "failed", "infeasible", "blocked", "replanned"]
+StepState = Open | Ended
+Outcome = Literal["empty", "running", "passed", "degraded", "infeasible", "blocked", "paused", "stopped"]
 P = TypeVar("P", bound=Payload)
 
 PASSING = frozenset({"seconds", "source", "replayed"})
 """Fields that tell only where or when something came from."""
 DONE: Mapping[str, StepState] = {"accept": "accepted", "keep": "kept", "advance": "advanced", "stop": "failed"}
+ENDED: frozenset[StepState] = frozenset(get_args(Ended))
+"""The states in which nothing more is tried at a step."""
+CHOSEN = frozenset({"keep", "advance"})
+"""The decisions by which an attempt stands that did not pass: the best of those there are."""
 
 
 class Run:
@@ -117,9 +124,62 @@ class Run:
         """The steps of the plan in force."""
         return self.plan.steps if self.plan else ()
 
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The plan that the steps in force come from, and its replans in order; the last is the plan in force."""
+        plans = [section.payload for section in self.of("plan") if isinstance(section.payload, Plan)]
+        first = max((place for place, plan in enumerate(plans) if plan.replan is None), default=0)
+        return tuple(plans[first:])
+
+    @property
+    def replans(self) -> tuple[Replan, ...]:
+        """The steps that were cut into smaller ones, in the order in which that was done."""
+        return tuple(plan.replan for plan in self.plans if plan.replan is not None and plan.replan.by)
+
+    @property
+    def every_step(self) -> tuple[Step, ...]:
+        """The steps in the order of the plan, with those that were replanned, each before the ones in its place."""
+        if not self.replans:
+            return self.steps
+        found = {step.number: step for plan in self.plans for step in plan.steps}
+        order = [step.number for step in self.plans[0].steps]
+        for replan in self.replans:
+            place = order.index(replan.step) + 1
+            order[place:place] = replan.by
+        return tuple(found[number] for number in order)
+
+    def before(self, step: int) -> tuple[Step, ...]:
+        """The steps that stand before a step in the order of the plan; where it is in none, all of them."""
+        numbers = [one.number for one in self.every_step]
+        return self.every_step[: numbers.index(step)] if step in numbers else self.every_step
+
+    def line(self, step: int) -> tuple[int, ...]:
+        """A step and what it was cut out of: the first that was planned, what took its place, and so on to the step itself."""
+        parent = next((replan.step for replan in self.replans if step in replan.by), None)
+        return (step,) if parent is None else (*self.line(parent), step)
+
+    def part(self, step: int) -> str:
+        """Which part of a planned step it is: "2.1" for the first in place of step 2; empty for one that was planned so."""
+        line = self.line(step)
+        places = [next(one.by.index(number) + 1 for one in self.replans if number in one.by) for number in line[1:]]
+        return ".".join(map(str, (line[0], *places))) if places else ""
+
+    def replan(self, step: int) -> Replan | None:
+        """What came of the last decision to replan a step; None while the planner is still to be asked, and where none was made."""
+        decisions = [
+            section.seq
+            for section in self.of("decision", step)
+            if isinstance(section.payload, Decision) and section.payload.action == "replan"
+        ]
+        for section in reversed(self.of("plan")):
+            replan = section.payload.replan if isinstance(section.payload, Plan) else None
+            if replan is not None and replan.step == step and decisions and section.seq > decisions[-1]:
+                return replan
+        return None
+
     def step(self, number: int) -> Step:
-        """The step with this number; ``BadInput`` names those there are."""
-        for step in self.steps:
+        """The step with this number, be it replanned; ``BadInput`` names those there are."""
+        for step in self.every_step:
             if step.number == number:
                 return step
         there = ", ".join(str(step.number) for step in self.steps) or "none"
@@ -217,6 +277,29 @@ class Run:
         decision = self.decision(step)
         return decision.attempt if decision and decision.action in {"accept", "keep", "advance"} else None
 
+    def ungraded(self, step: int) -> bool:
+        """Whether the attempt that stands was chosen as the best of several, and is still to be graded once more."""
+        decision = self.decision(step)
+        if decision is None or decision.action not in CHOSEN or self.settings.get("regrade_kept") is not True:
+            return False
+        return len(self.attempts(step)) > 1 and self.regrade(step) is None
+
+    def regrade(self, step: int) -> EvaluationReport | None:
+        """The grade that was given afresh to the attempt that stands, since it was chosen; None where none was given."""
+        since = max((section.seq for section in self.of("decision", step)), default=-1)
+        made = self.of("evaluation", step, self.accepted(step) or 0, "kept")
+        payload = made[-1].payload if made and made[-1].seq > since else None
+        return payload if isinstance(payload, EvaluationReport) else None
+
+    def reported(self, step: int) -> EvaluationReport | None:
+        """The evaluation whose score is a step's: of an attempt that was chosen as the best of several its fresh grade.
+
+        The best of several noisy scores is too high. None where no attempt stands, and until that grade is given.
+        """
+        if (accepted := self.accepted(step)) is None or self.ungraded(step):
+            return None
+        return self.regrade(step) or self.evaluation(step, accepted)
+
     def outputs(self, step: int) -> tuple[FileRef, ...]:
         """The deliverables that stand for a step; empty while none do."""
         accepted = self.accepted(step)
@@ -235,11 +318,25 @@ class Run:
 
     def _own_state(self, step: int) -> StepState | None:
         decision = self.decision(step)
-        return DONE.get(decision.action) if decision else None
+        if decision is None:
+            return None
+        if decision.action == "stop" and self.same_skill(step):
+            return "infeasible"
+        if decision.action == "replan" and any(replan.step == step for replan in self.replans):
+            return "replanned"
+        return DONE.get(decision.action)
+
+    def same_skill(self, step: int) -> str:
+        """The skill with which two replans in a row were tried on the way to this step; empty where they were not.
+
+        Where the step fails too, both have failed: the task is infeasible with the skills at hand.
+        """
+        skills = [self.step(number).skill_type for number in self.line(step)[1:]]
+        return skills[-1] if len(skills) > 1 and skills[-1] == skills[-2] else ""
 
     def _state_by_needs(self, step: Step, known: dict[int, StepState]) -> StepState:
         needs = [other for other in self.steps if other.number in step.depends_on]
-        if any(self._state(other, known) in {"failed", "blocked"} for other in needs):
+        if any(self._state(other, known) in {"failed", "infeasible", "blocked"} for other in needs):
             return "blocked"
         decision = self.decision(step.number)
         if decision and decision.action == "ask" and self.answer(step.number) is None:
@@ -264,13 +361,16 @@ class Run:
 
         ``passed``: every step was accepted, and every file that the plan promises is there.
 
-        ``stopped``: by a limit, an interruption, or a step that was given up with nothing depending on it.
+        ``infeasible``: two replans in a row used the same skill, and failed. ``stopped``: by a limit, an interruption, or a
+        step that was given up with nothing depending on it.
         """
         if not self.of("task"):
             return "empty"
         known: dict[int, StepState] = {}
         states = [self._state(step, known) for step in self.steps]
-        if states and all(state in {"accepted", "kept", "advanced", "failed", "blocked"} for state in states):
+        if states and ENDED.issuperset(states) and not any(self.ungraded(step.number) for step in self.steps):
+            if "infeasible" in states:
+                return "infeasible"
             if "blocked" in states:
                 return "blocked"
             if "failed" in states:

@@ -24,7 +24,7 @@ from pge_nb.state import open_run
 PAGE = Path(__file__).parents[1] / "docs" / "state-file.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 PARTS = (
-    *(r.Step, r.Criterion, r.Check, r.FileRef, r.Body, r.Refusal, r.Finding, r.Evidence, r.Call, r.Usage),
+    *(r.Step, r.Replan, r.Criterion, r.Check, r.FileRef, r.Body, r.Refusal, r.Finding, r.Evidence, r.Call, r.Usage),
     *(r.Input, r.Column),
     *(study_records.Example,),
 )
