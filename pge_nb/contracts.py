@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from .abreast import shared_with
 from .payloads import compact
 from .prose import counted
 from .records import Check, Proposal, Response, StepContract
@@ -64,13 +65,8 @@ def _carried(run: Run, step: int, contract: StepContract) -> tuple[Check, ...]:
     """The checks of earlier steps whose files this one could break, each once; those for the judge where a file is shared."""
     known = {_same(check) for check in contract.checks}
     carried: list[Check] = []
-    for earlier in run.steps:
-        before = run.contract(earlier.number)
-        if earlier.number >= step or before is None or run.accepted(earlier.number) is None:
-            continue
+    for before in shared_with(run, step, contract.deliverables):
         shared = bool(set(before.deliverables) & set(contract.deliverables))
-        if not shared and not _module_names(before) & _module_names(contract):
-            continue
         for check in before.checks:
             if (shared or check.method != JUDGE) and _same(check) not in known:
                 known.add(_same(check))
@@ -80,8 +76,3 @@ def _carried(run: Run, step: int, contract: StepContract) -> tuple[Check, ...]:
 
 def _same(check: Check) -> tuple[str, str, str]:
     return check.method, check.says, compact(dict(check.args))
-
-
-def _module_names(contract: StepContract) -> set[str]:
-    """What the files are imported by: ``calc/__init__.py`` stands in the way of ``calc.py``."""
-    return {path.split("/", 1)[0].removesuffix(".py") for path in contract.deliverables}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from .abreast import apart, at_once, may_be_judged, may_settle
 from .payloads import Json
-from .records import Amendment, Answer, Decision, Purpose, Role, Section
+from .records import Amendment, Answer, Decision, Plan, Purpose, Role, Section, Step
 from .run import Run
 from .verdict import JUDGE
 
-PhaseName = Literal["plan", "propose", "respond", "settle", "withhold", "generate", "evaluate", "decide"]
+PhaseName = Literal["plan", "propose", "respond", "settle", "withhold", "generate", "evaluate", "decide", "replan"]
 ROLE_OF: Mapping[str, Role] = {
     "plan": "planner",
     "propose": "generator",
@@ -19,6 +21,7 @@ ROLE_OF: Mapping[str, Role] = {
     "withhold": "evaluator",
     "generate": "generator",
     "evaluate": "evaluator",
+    "replan": "planner",
 }
 PHASE_OF: Mapping[str, PhaseName] = {
     "plan": "plan",
@@ -28,7 +31,7 @@ PHASE_OF: Mapping[str, PhaseName] = {
     "attempt": "generate",
     "evaluation": "evaluate",
 }
-"""Kind of section -> the agent's phase that makes it."""
+"""Kind of section -> the agent's phase that makes it; a plan may come of a replan too, as `phase_of` tells."""
 GATE_EVALUATIONS = 3
 """An evaluation that measured nothing is made again, at most twice."""
 
@@ -37,7 +40,8 @@ GATE_EVALUATIONS = 3
 class Phase:
     """One thing to be done next. ``round`` is that of the record that it will make.
 
-    ``canary``: the judge is shown a known-bad artifact in the attempt's place.
+    ``canary``: the judge is shown a known-bad artifact in the attempt's place. ``kept``: an attempt that was chosen is graded
+    afresh.
     """
 
     name: PhaseName
@@ -45,6 +49,7 @@ class Phase:
     attempt: int | None = None
     round: int = 1
     canary: bool = False
+    kept: bool = False
 
     @property
     def role(self) -> Role | None:
@@ -54,29 +59,70 @@ class Phase:
     @property
     def purpose(self) -> Purpose | None:
         """What an evaluation is for."""
-        return None if self.name != "evaluate" else "canary" if self.canary else "gate"
+        if self.name != "evaluate":
+            return None
+        return "canary" if self.canary else "kept" if self.kept else "gate"
 
     def __str__(self) -> str:
         where = "" if self.step is None else f" {self.step}" if self.attempt is None else f" {self.step}.{self.attempt}"
         return f"{self.name}{where}"
 
 
+def phase_of(section: Section) -> Phase | None:
+    """The phase that made a section; None for one that no agent made."""
+    record, payload = section.record, section.payload
+    if (name := PHASE_OF.get(record.kind)) is None:
+        return None
+    if isinstance(payload, Plan) and payload.replan is not None:
+        return Phase(name="replan", step=payload.replan.step, round=record.round or 1)
+    return Phase(
+        name=name,
+        step=record.step,
+        attempt=record.attempt,
+        round=record.round or 1,
+        canary=record.purpose == "canary",
+        kept=record.purpose == "kept",
+    )
+
+
 def due(run: Run) -> tuple[Phase, ...]:
     """The phases that can be carried out now; empty when the run has ended or waits for a person.
 
-    Steps go one after another: the first that is not done, whose needs are met, and that asks nothing.
+    One for each step that is not done, whose needs are met, and that asks nothing, in the order of the plan: the first alone,
+    or as many as may be worked on at once.
     """
     if run.plan is None:
         return (Phase(name="plan", round=len(run.of("plan")) + 1),) if run.of("task") else ()
-    for step in run.steps:
-        if run.state(step.number) in {"waiting", "negotiating", "working"} and all(
-            run.accepted(needed) is not None for needed in step.depends_on
-        ):
-            return (_next(run, step.number),)
-    return ()
+    phases = (_next(run, step.number) for step in run.steps if _can_go_on(run, step))
+    most = at_once(run)
+    if not apart(run):
+        return tuple(itertools.islice(phases, most))
+    found = [phase for phase in phases if _may_come(run, phase)]
+    # A new plan is made when all else rests: what it is told must not depend on how far the others are.
+    return tuple([phase for phase in found if phase.role != "planner"][:most] or found[:1])
+
+
+def _can_go_on(run: Run, step: Step) -> bool:
+    if run.ungraded(step.number):
+        return True
+    met = all(run.accepted(needed) is not None for needed in step.depends_on)
+    return met and run.state(step.number) in {"waiting", "negotiating", "working"}
+
+
+def _may_come(run: Run, phase: Phase) -> bool:
+    """Whether a phase needs to wait for no other step, where steps are worked on side by side."""
+    if phase.step is None:
+        return True
+    if phase.name == "settle":
+        return may_settle(run, phase.step)
+    return not (phase.purpose in {"gate", "canary"} and run.settings.get("canaries")) or may_be_judged(run, phase.step)
 
 
 def _next(run: Run, step: int) -> Phase:
+    if run.ungraded(step):
+        accepted = run.accepted(step) or 0
+        made = run.of("evaluation", step, accepted, "kept")
+        return Phase(name="evaluate", step=step, attempt=accepted, round=len(made) + 1, kept=True)
     if run.contract(step) is None or run.reopened(step):
         return negotiation(run, step)
     if run.settings.get("hidden_cases") and run.withheld(step) is None and _takes_hidden(run, step):
@@ -90,6 +136,8 @@ def _next(run: Run, step: int) -> Phase:
     decision = standing(run, step, attempt)
     if decision in {"refine", "pivot"}:
         return Phase(name="generate", step=step, attempt=attempt + 1)
+    if decision == "replan" and run.replan(step) is None:
+        return Phase(name="replan", step=step, attempt=attempt, round=len(run.of("plan")) + 1)
     if not valid or (_unmeasured(valid) and len(valid) < _allowed(run, step, attempt)):
         if _canary_is_due(run, step):
             shown = run.of("evaluation", step, attempt, "canary")

@@ -36,6 +36,7 @@ LAYERS = """
     prose latex
     study_prose
     sandbox bank phases redaction framing disk markdown walking
+    abreast
     run settable verdict dag
     records
     study_records

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from .. import dag
+from ..abreast import apart, builds_on
 from ..decisions import best_attempt, standing_scores
 from ..errors import BadInput
 from ..markdown import ticks_around
@@ -319,8 +321,9 @@ def approach(run: Run, step: int, attempt: int) -> Way:
 
 
 def base_tree(run: Run, step: int) -> tuple[FileRef, ...]:
-    """What an attempt starts from: the working directory as the task found it, the outputs of the steps before, the inputs."""
-    before = [run.outputs(earlier.number) for earlier in run.steps if earlier.number < step]
+    """What an attempt starts from: the working directory as the task found it, the outputs that it builds on, the inputs."""
+    contract = run.contract(step)
+    before = [run.outputs(number) for number in builds_on(run, step, contract.deliverables if contract else ())]
     return layered(run.task.files, *before, run.task.input_files)
 
 
@@ -385,7 +388,9 @@ def _heading(run: Run, step: Step) -> str:
     lines = [f"Plan: {plan.title}", f"Scope: {plan.scope}"] if plan else []
     if plan and plan.deliverables:
         lines.append(f"Files of the whole plan: {', '.join(plan.deliverables)}")
-    done = sum(run.accepted(other.number) is not None for other in run.steps)
+    # Apart, how far the others are must not show: it would be another brief each time.
+    counted_in = dag.ancestors(run.steps, step.number) if apart(run) else {other.number for other in run.steps}
+    done = sum(run.accepted(number) is not None for number in counted_in)
     lines.append(f"Step {step.number} of {len(run.steps)} ({done} done): {step.description}")
     lines += [f"- {sentence}" for sentence in step.success]
     return "\n".join(lines)
