@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .records import StepContract as StepContract
     from .results import HarnessResult as HarnessResult
     from .run import Run as Run
+    from .skills import Skill as Skill
+    from .skills.registry import SkillRegistry as SkillRegistry
     from .state import open_run as open_run
     from .state import open_runs as open_runs
 
@@ -36,6 +38,8 @@ _PLACES = {
     "StepContract": ".records",
     "EvaluationReport": ".records",
     "Run": ".run",
+    "Skill": ".skills",
+    "SkillRegistry": ".skills.registry",
     "open_run": ".state",
     "open_runs": ".state",
     "calibration": ".calibration",

@@ -13,7 +13,7 @@ from typing import get_args
 
 from .errors import BadInput
 from .inputs import Given
-from .models.choose import RECORDING, default_model, is_practice, recorded_at
+from .models.choose import RECORDING, default_model, is_practice, models_in, recorded_at
 from .models.limits import Limits, Prices
 from .models.replay import Replay
 from .payloads import Json, compact, encode
@@ -21,6 +21,7 @@ from .prompts import hashes
 from .records import Role
 from .reviews import Review
 from .settable import OnExhausted, Settable, Tools
+from .skills import FrozenSkill, Skill, check_skills, freeze
 from .state import FILE_NAME
 from .verdict import JUDGE
 
@@ -47,9 +48,11 @@ LIMITS = (
     "max_replans",
     "max_flat",
     "until_met",
+    "max_parallel",
     "max_calls",
     "max_tokens_total",
     "max_dollars",
+    "max_seconds",
 )
 UNSAID: Mapping[str, Json] = {
     "canaries": 0,
@@ -57,9 +60,11 @@ UNSAID: Mapping[str, Json] = {
     "max_flat": None,
     "until_met": False,
     "regrade_kept": False,
+    "max_parallel": 1,
+    "max_seconds": None,
 }
 """Setting -> the value at which it is left out of a task: such a run is the same to the byte as before there was the setting."""
-ENDS_A_RUN = ("max_calls", "max_tokens_total", "max_dollars")
+ENDS_A_RUN = ("max_calls", "max_tokens_total", "max_dollars", "max_seconds")
 """The limits of which ``until_met`` needs one."""
 FORMER: Mapping[str, Json] = {"on_exhausted": ["keep", "ask"]}
 """Setting -> what its default was before there were replans."""
@@ -82,8 +87,13 @@ class HarnessConfig(Settable):
     attempts in a row without progress the retries count as used up. ``until_met``: as many retries as it takes, within the
     limits, of which there must be one. ``regrade_kept``: an attempt that was chosen as the best of several is graded once
     more, and that score is the one reported.
+    ``max_parallel``: so many steps that do not depend on one another, nor share files, are worked on at once; with more than one
+    each step's tree holds what it builds on alone, which is part of the identity. ``max_seconds``: time in which anything was
+    carried out, over all resumes; what is under way when it is over is cut.
     ``canaries``: known-bad artifacts that the judge is shown first; on what it passes there it is not listened to in this run.
     ``review_seconds`` limits each command of a review; ``review_methods`` adds the user's own.
+    ``skills`` are those that the planner picks among, by name; the file in which it is kept how they did is ``registry`` ("off":
+    in none; None: in the person's data directory, and only where live models are asked), which is no part of the task.
     ``allow_unsafe``: where no sandbox holds, run generated code all the same, as this user and with this user's files; only a
     person says so in Python, and no file beside a notebook can.
     ``inputs`` are those that `pge_nb.inputs.given` makes; no setting, but part of the task.
@@ -94,6 +104,7 @@ class HarnessConfig(Settable):
     working_directory: Path | str = "work"
     shared_state_path: Path | str = FILE_NAME
     review_methods: Mapping[str, Review] = field(default_factory=dict)
+    skills: Mapping[str, Skill] = field(default_factory=dict)
     allow_unsafe: bool = False
     inputs: Given = field(default_factory=Given)
     unchosen: Collection[str] = ()
@@ -110,6 +121,9 @@ class HarnessConfig(Settable):
             _whole("max_flat", self.max_flat, least=1)
         for name in ("until_met", "regrade_kept"):
             _either(name, getattr(self, name))
+        _whole("max_parallel", self.max_parallel, least=1)
+        if self.max_seconds is not None:
+            _between("max_seconds", self.max_seconds, 0, 10**9)
         _whole("max_turns", self.max_turns, least=1)
         _whole("max_context_tokens", self.max_context_tokens, least=1_000)
         for name in WITH_TOOLS.values():
@@ -126,6 +140,9 @@ class HarnessConfig(Settable):
             raise BadInput(
                 f"A review method cannot be named {JUDGE!r}: that is the judge call.", "Give it another name."
             )
+        check_skills(self.skills)
+        if self.registry is not None and not str(self.registry).strip():
+            raise BadInput("The registry is an empty path.", "Give the path of a file, or 'off'.")
         self.limits  # noqa: B018 - says what is wrong with a limit
 
     @property
@@ -168,6 +185,8 @@ class HarnessConfig(Settable):
             "shared_state_path",
             "working_directory",
             "review_methods",
+            "skills",
+            "registry",
             "unchosen",
             "inputs",
         }
@@ -178,10 +197,13 @@ class HarnessConfig(Settable):
         for name, value in UNSAID.items():
             if settings[name] == value:
                 del settings[name]
+        if self.skills:
+            settings["skills"] = freeze({name: self._frozen(skill) for name, skill in self.skills.items()})
         if machine := self._of_the_machine():
             settings["unchosen"] = machine
         if self.model and self.model.startswith(RECORDING):
             settings.pop("regrade_kept", None)  # a call that an older recording does not hold
+            settings.pop("skills", None)
             settings |= self._recorded(self.model)
         return dict(sorted(settings.items()))
 
@@ -189,16 +211,24 @@ class HarnessConfig(Settable):
         return (self.models.get(role) or self.model or default_model(os.environ)).strip()
 
     def _with_tools(self, role: Role, name: str) -> Tools:
-        chosen: Tools = getattr(self, name)
+        return self._tools_with(self._model(role), getattr(self, name))
+
+    def _frozen(self, skill: Skill) -> FrozenSkill:
+        model = (skill.model or self._model("generator")).strip()
+        return FrozenSkill.of(skill, with_tools=self._tools_with(model, self.generator_tools) == "on")
+
+    @staticmethod
+    def _tools_with(model: str, chosen: Tools) -> Tools:
+        """What "auto" comes to with a model."""
         if chosen != "auto":
             return chosen
-        model = self._model(role)
         return "on" if not is_practice(model) and Prices.load().of(model) else "off"
 
     def _of_the_machine(self) -> list[str]:
         """Those of the unchosen settings that have another value than the default: so this machine alone gave them."""
         usual = HarnessConfig()
-        return sorted(name for name in self.unchosen if getattr(self, name) != getattr(usual, name))
+        own = {"registry"}  # where it is kept how skills did is the machine's own affair
+        return sorted(name for name in set(self.unchosen) - own if getattr(self, name) != getattr(usual, name))
 
     def _efforts(self) -> Json:
         if self.effort is None or isinstance(self.effort, str):
@@ -217,7 +247,17 @@ def identity(prompt: str, settings: Mapping[str, Json], inputs: Mapping[str, Jso
     """The run id: the first 16 hex of the sha256 of prompt, inputs and the settings that change the outcome."""
     tools = {name: "on" for name in WITH_TOOLS.values() if settings.get(name) == "on"}
     counts = {name: settings[name] for name in COUNTED if settings.get(name)}
-    made_of = {"prompt": prompt, **{name: settings.get(name) for name in IDENTITY}, **inputs, **tools, **counts}
+    skills = {"skills": settings["skills"]} if settings.get("skills") else {}
+    apart = {"apart": True} if "max_parallel" in settings else {}
+    made_of = {
+        "prompt": prompt,
+        **{name: settings.get(name) for name in IDENTITY},
+        **inputs,
+        **tools,
+        **counts,
+        **skills,
+        **apart,
+    }
     return hashlib.sha256(compact(made_of).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -232,8 +272,7 @@ def of_then(settings: Mapping[str, Json], frozen: Mapping[str, Json]) -> dict[st
 
 def check_end(settings: Mapping[str, Json]) -> None:
     """``BadInput`` where a run would retry until all is met and has no limit that could end it; practice costs no dollars."""
-    models = settings.get("models")
-    costs = Prices.load().bind(map(str, models.values())) if isinstance(models, dict) else True
+    costs = Prices.load().bind(models_in(settings))
     ends = [name for name in ENDS_A_RUN if settings.get(name) is not None and (costs or name != "max_dollars")]
     if settings.get("until_met") and not ends:
         free = "" if costs else " (dollars are none: these models cost nothing)"
@@ -244,9 +283,8 @@ def check_end(settings: Mapping[str, Json]) -> None:
 
 
 def uses_practice(settings: Mapping[str, Json]) -> bool:
-    """Whether any role is played by the practice model."""
-    models = settings.get("models")
-    return isinstance(models, dict) and any(is_practice(str(name)) for name in models.values())
+    """Whether any role, or a skill, is played by the practice model."""
+    return any(map(is_practice, models_in(settings)))
 
 
 def limits_in(settings: Mapping[str, Json]) -> Limits:

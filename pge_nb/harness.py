@@ -9,13 +9,14 @@ from typing import get_args
 from .agents.equipment import Equipment
 from .agents.evaluator import Evaluator
 from .agents.generator import Generator
-from .agents.opening import begin, equip, models_in, open_state
+from .agents.opening import begin, equip, open_state
 from .agents.planner import Planner
 from .config import LIMITS, HarnessConfig, check_end, limits_in
 from .contracts import settled
 from .decisions import decide
 from .errors import BadInput, LimitReached, PgeError
 from .models import CallStopped, Listen, Model, Request, Stop
+from .models.choose import models_in
 from .models.limits import Prices
 from .payloads import Json
 from .phases import PHASE_OF, Phase, due, negotiation

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import moving
-from .agents.opening import check, models_in
+from .agents.opening import check
 from .config import IDENTITY, WITH_TOOLS, HarnessConfig, identity, of_then, uses_practice
 from .errors import BadInput, PgeError, StateDamaged
 from .inputs import Given
-from .models.choose import check_key
+from .models.choose import check_key, models_in
 from .payloads import decode
 from .run import Run
 from .settings import known, told
@@ -216,7 +216,7 @@ def difference(run: Run, prompt: str, config: HarnessConfig) -> tuple[str, ...]:
     changed = ["another prompt"] if run.task.prompt != prompt else []
     if Given(inputs=run.task.inputs, rows=run.task.rows).identity != config.inputs.identity:
         changed.append("other data")
-    for name in OF_THE_TASK:
+    for name in (*OF_THE_TASK, "skills"):
         if was.get(name, now.get(name)) != now.get(name):
             new, old = told(now.get(name)), told(was.get(name))
             values = f": {new}, not {old}" if len(f"{new}{old}") <= LONGEST_SHOWN else ""

@@ -55,6 +55,8 @@ class Settable:
     max_dollars: Annotated[
         float | None, "at most so many dollars, over the whole run; none: 5 for models with a price"
     ] = None
+    max_seconds: Annotated[float | None, "at most so many seconds at work, over the whole run"] = None
+    max_parallel: Annotated[int, "so many steps are worked on at once, where they need not wait for one another"] = 1
     review_seconds: Annotated[float, "at most so many seconds for each command of a review"] = 30.0
     hidden_cases: Annotated[
         int, "so many hidden inputs that the evaluator makes for each oracle check that shows its own"
@@ -73,3 +75,7 @@ class Settable:
     max_context_tokens: Annotated[int, "a phase with tools ends when one turn reads and writes so many tokens"] = (
         120_000
     )
+    registry: Annotated[
+        str | None,
+        "the file in which it is kept how skills did; off: in none; none: in your data directory, for live models",
+    ] = None

@@ -26,6 +26,8 @@ def _no_outside(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith(("ANTHROPIC_", "PGE_NB_", "JPY_SESSION_NAME")) and name != "PGE_NB_SHARED":
             monkeypatch.delenv(name)
     monkeypatch.setenv("PGE_NB_LIVE", "0")
+    # Nor may it read or write what the person's own skills came to.
+    monkeypatch.setenv("PGE_NB_REGISTRY", "off")
 
 
 @pytest.fixture(autouse=True)

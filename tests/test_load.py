@@ -24,6 +24,8 @@ PUBLIC = {
     "StepContract",
     "EvaluationReport",
     "Run",
+    "Skill",
+    "SkillRegistry",
     "open_run",
     "open_runs",
     "calibration",

@@ -45,6 +45,8 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "max_calls": (30, 40),
     "max_tokens_total": (10_000, 20_000),
     "max_dollars": (1.0, 2.5),
+    "max_seconds": (60.0, 90.0),
+    "max_parallel": (2, 3),
     "review_seconds": (10.0, 20.0),
     "hidden_cases": (2, 5),
     "canaries": (2, 5),
@@ -52,6 +54,7 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "evaluator_tools": ("on", "off"),
     "max_turns": (4, 8),
     "max_context_tokens": (20_000, 40_000),
+    "registry": ("kept.sqlite3", "off"),
 }
 """Two values of each setting, neither of them its default."""
 

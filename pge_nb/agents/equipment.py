@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from ..config import WITH_TOOLS, HarnessConfig
@@ -15,6 +15,7 @@ from ..phases import number
 from ..records import Call, Role
 from ..reviews import Review
 from ..sandbox import isolation
+from ..skills import Skill
 from ..workspace import Objects
 from .replies import Unusable
 
@@ -27,7 +28,7 @@ class Equipment:
     """The recorded model, the object store, the review methods, and who listens or may stop a call.
 
     ``allow_unsafe``: generated code may be run where no sandbox holds. ``closed`` are paths of the person's data, whose text is
-    not shown to an agent that asks for it.
+    not shown to an agent that asks for it. ``skills`` are a person's own, for their functions: all else of them is in the file.
     """
 
     model: Recording
@@ -37,6 +38,7 @@ class Equipment:
     stop: Stop | None = None
     allow_unsafe: bool = False
     closed: frozenset[str] = frozenset()
+    skills: Mapping[str, Skill] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

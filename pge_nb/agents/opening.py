@@ -12,15 +12,16 @@ from ..config import HarnessConfig, check_end, identity, limits_in, of_then, use
 from ..errors import BadInput, ModelFailed, StateBusy
 from ..inputs import RECORDED, Given
 from ..models import Listen, Model, Stop, kernel
-from ..models.choose import ByName, recorded_at
+from ..models.choose import ByName, models_in, recorded_at
 from ..models.limits import Prices
 from ..models.recording import Recording
 from ..models.replay import Replay
 from ..payloads import Json, encode
-from ..records import Record, Task
+from ..records import Note, Record, Task
 from ..redaction import Redactor
 from ..reviews import shipped
 from ..run import Run
+from ..skills.keeping import hints_of, registry_of
 from ..state import StateFile
 from ..workspace import Objects, snapshot
 from .equipment import Equipment, isolation_of
@@ -57,18 +58,31 @@ def begin(state: StateFile, prompt: str, config: HarnessConfig) -> Run:
     objects = Objects(state.root)
     files = given.beside(snapshot(config.work, objects))
     given.keep(objects)
+    hints, notes = _hints(settings, config.registry)
     task = Task(
         prompt=prompt,
         run=name,
-        settings=settings,
+        settings={**settings, **hints},
         files=files,
         practice=practice,
         isolation=isolation_of(settings),
         inputs=given.inputs,
         rows=given.rows,
     )
-    state.append(Record(payload=task, by="person"))
+    state.append(Record(payload=task, by="person"), *(Record(payload=note, by="harness") for note in notes))
     return state.read()
+
+
+def _hints(settings: Mapping[str, Json], registry: Path | str | None) -> tuple[dict[str, Json], tuple[Note, ...]]:
+    """What the planner is told of how skills did, as a setting: so that it stays what it was told, whatever comes later.
+
+    A registry that cannot be read stands in nobody's way: a note tells of it.
+    """
+    try:
+        hints = hints_of(settings, registry_of(settings, registry))
+    except BadInput as error:
+        return {}, (Note(text=f"{error.fact} The planner is told nothing of earlier work."),)
+    return ({"skill_hints": hints} if hints else {}), ()
 
 
 def check(prompt: str, settings: Mapping[str, Json], config: HarnessConfig) -> str | None:
@@ -78,12 +92,6 @@ def check(prompt: str, settings: Mapping[str, Json], config: HarnessConfig) -> s
     check_end(settings)
     kernel.HERE.check(models, config.limits, prices)
     return _practice(prompt, settings)
-
-
-def models_in(settings: Mapping[str, Json]) -> list[str]:
-    """The models of the three roles."""
-    models = settings.get("models")
-    return [str(name) for name in models.values()] if isinstance(models, dict) else []
 
 
 def _practice(prompt: str, settings: Mapping[str, Json]) -> str | None:
@@ -147,6 +155,7 @@ def equip(
         listen=listen,
         stop=stop,
         allow_unsafe=unsafe,
+        skills=config.skills if config else {},
         closed=frozenset() if run.task.rows else frozenset(file.path for file in run.task.input_files),
     )
 

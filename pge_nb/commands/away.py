@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 from .. import detached
-from ..agents.opening import CALLS, models_in
+from ..agents.opening import CALLS
 from ..config import limits_in
 from ..display import View, Words
 from ..errors import BadInput
 from ..harness import PGEHarness
 from ..models import kernel
+from ..models.choose import models_in
 from ..models.ledger import spent_in
 from ..models.limits import DEFAULT_DOLLARS, Prices
 from ..run import Run

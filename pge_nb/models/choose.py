@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..errors import BadInput
+from ..payloads import Json
 from . import Listen, Model, Reply, Request, Stop
 
 RECORDING = "recording:"
@@ -27,6 +28,16 @@ def default_model(environ: Mapping[str, str]) -> str:
 def is_practice(name: str) -> bool:
     """Whether a name, with its settings or without, is that of the practice model."""
     return name == "practice" or name.startswith("practice:")
+
+
+def models_in(settings: Mapping[str, Json]) -> list[str]:
+    """Every model that a run with these settings may ask: those of the roles, and those of its skills."""
+    models, skills = settings.get("models"), settings.get("skills")
+    names = list(models.values()) if isinstance(models, Mapping) else []
+    names += (
+        [one.get("model") for one in skills.values() if isinstance(one, Mapping)] if isinstance(skills, Mapping) else []
+    )
+    return [str(name) for name in names if name]
 
 
 def recorded_at(name: str) -> Path:

@@ -1,0 +1,312 @@
+"""How skills did in earlier work: a small SQLite file of the person's, over all runs and notebooks.
+
+Any number of threads and processes may write to it at once. It needs no server and no index: a person has thousands of
+scores, not millions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import math
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BadInput
+from ..records import EvaluationReport, Plan, Step
+from ..run import Run
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+LEAST_SAMPLES = 3
+"""A mean of fewer scores tells nothing that anybody should act on."""
+HINTED_TASKS = 12
+HINTED_SKILLS = 3
+LONGEST_NAME = 80
+"""Characters of a skill or task type that are kept; a planner may have written a paragraph there."""
+SECONDS_TO_WAIT = 60.0
+"""For another process that is writing."""
+COLUMNS = ("skill_type", "task_type", "score", "reason")
+HINTS = "How skills did at earlier work, by task_type (mean score from 0 to 10):"
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS scores (
+    skill_type TEXT NOT NULL,
+    task_type TEXT NOT NULL,
+    score REAL NOT NULL CHECK (score BETWEEN 0 AND 10),
+    reason TEXT NOT NULL,
+    run TEXT,           -- scores of one run resemble each other; NULL: recorded by hand
+    source TEXT UNIQUE, -- what it was made of, so that nothing is taken twice; NULL: recorded by hand
+    at TEXT NOT NULL
+)
+"""
+INSERT = "INSERT INTO scores VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (source) DO NOTHING"
+MEANS = """
+SELECT task_type, skill_type, AVG(score), COUNT(*) FROM scores
+GROUP BY task_type, skill_type HAVING COUNT(*) >= ? ORDER BY AVG(score) DESC, COUNT(*) DESC, skill_type
+"""
+SCORES = "SELECT skill_type, task_type, score, run FROM scores ORDER BY rowid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """One score of one skill. ``source`` names what it was made of; None: by hand, and counted each time."""
+
+    skill_type: str
+    task_type: str
+    score: float
+    reason: str = ""
+    run: str | None = None
+    source: str | None = None
+
+    @classmethod
+    def checked(
+        cls, skill_type: object, task_type: object, score: object, reason: object = "", **origin: str
+    ) -> Scored:
+        """The score, with names on one line; ``BadInput`` for a score outside 0 to 10, and for a name that is none."""
+        names = {"skill_type": _name(skill_type, "skill_type"), "task_type": _name(task_type, "task_type")}
+        if (
+            isinstance(score, bool)
+            or not isinstance(score, int | float)
+            or not math.isfinite(score)
+            or not 0 <= score <= 10
+        ):
+            raise BadInput(f"The score {score!r:.40} is no number from 0 to 10.", "Give such a number.")
+        if not isinstance(reason, str):
+            raise BadInput(f"The reason is {reason!r:.40}.", "Give a text, or leave it out.")
+        return cls(**names, score=float(score), reason=reason, **origin)
+
+    def row(self, at: str) -> tuple[object, ...]:
+        """The row of the table."""
+        return self.skill_type, self.task_type, self.score, self.reason, self.run, self.source, at
+
+
+def _name(name: object, what: str) -> str:
+    if not isinstance(name, str) or not folded(name):
+        raise BadInput(f"The {what} is {name!r:.40}.", "Give a word or two.")
+    return folded(name)
+
+
+def folded(name: str) -> str:
+    """A name on one line, its blanks single, no longer than is kept."""
+    return " ".join(name.encode("utf-8", "replace").decode().split())[:LONGEST_NAME].strip()
+
+
+class SkillRegistry:
+    """The scores in the SQLite file at ``db_path``, which is made when the first is recorded.
+
+    Every call opens the file and closes it again: a registry may be shared by threads and handed to other processes.
+    ``BadInput`` where the file can be neither read nor written, with the reason.
+    """
+
+    def __init__(self, db_path: Path | str) -> None:
+        self.path = Path(db_path).absolute()
+
+    def __repr__(self) -> str:
+        return f"SkillRegistry({str(self.path)!r})"
+
+    # Recording
+
+    def record(self, skill_type: str, task_type: str, score: float, reason: str = "") -> None:
+        """Record one score, from 0 to 10, of a skill at a type of task."""
+        self._add([Scored.checked(skill_type, task_type, score, reason)])
+
+    def take(self, run: Run, since: int = 0) -> int:
+        """Record the gate evaluations of a run, from section ``since`` on; how many were not in it yet.
+
+        One record an evaluation, however often its run is resumed, read again or moved. One that measured nothing, and one
+        without an overall score, records nothing.
+        """
+        return self._add(list(_scores_of(run, since)))
+
+    def seed(self, path: Path | str) -> int:
+        """Take scores from a CSV file with the columns skill_type, task_type, score and, if wanted, reason; how many were new.
+
+        All of it or nothing; the same content is taken once. ``BadInput`` names the line that is wrong.
+        """
+        return self._add(list(_seeds(Path(path))))
+
+    def _add(self, scores: Iterable[Scored]) -> int:
+        rows = [score.row(datetime.now(UTC).isoformat(timespec="seconds")) for score in scores]
+        if not rows:
+            return 0
+        with self._told("written"):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.closing(sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT, isolation_level=None)) as open_:
+                # At once, so that one writer waits for the other: a lock that is raised later is refused instead.
+                open_.execute("BEGIN IMMEDIATE")
+                open_.execute(SCHEMA)
+                before = open_.total_changes
+                open_.executemany(INSERT, rows)
+                open_.execute("COMMIT")
+                return open_.total_changes - before
+
+    # Asking
+
+    def best_skill_for(self, task_type: str, top_k: int = 3) -> list[dict[str, Any]]:
+        """The skills with the highest mean score at a type of task, at most ``top_k``, the best first.
+
+        Each is ``skill_type``, ``avg_score`` (0 to 10) and ``sample_count``; those with fewer than 3 samples are left out.
+        """
+        if top_k < 1:
+            raise BadInput(f"top_k is {top_k!r}.", "Give a whole number of at least 1.")
+        found = [row for row in self._rows(MEANS, (LEAST_SAMPLES,)) if row[0] == folded(task_type)]
+        return [{"skill_type": skill, "avg_score": mean, "sample_count": n} for _, skill, mean, n in found[:top_k]]
+
+    def get_hints(self, skills: Collection[str] = ()) -> str:
+        """What a planner is told: for the 12 commonest types of task the best skills; empty where too little is known.
+
+        ``skills``: only of these; none given: of all.
+        """
+        found: dict[str, list[tuple[str, float, int]]] = {}
+        for task, *told in self._rows(MEANS, (LEAST_SAMPLES,)):
+            if not skills or told[0] in skills:
+                found.setdefault(task, []).append((told[0], told[1], told[2]))
+        commonest = sorted(found, key=lambda task: (-sum(n for _, _, n in found[task]), task))[:HINTED_TASKS]
+        lines = [
+            f"- {task}: "
+            + ", ".join(f"{skill} {mean:.1f} ({n} samples)" for skill, mean, n in found[task][:HINTED_SKILLS])
+            for task in commonest
+        ]
+        return "\n".join([HINTS, *lines]) if lines else ""
+
+    def frame(self) -> DataFrame:
+        """A row a skill and type of task: mean score and its 95 % interval, by t over runs.
+
+        ``low`` and ``high`` are 0 and 10 where nothing can be said, as after a single run.
+        """
+        from pandas import DataFrame
+
+        scores: dict[tuple[str, str], list[tuple[float, str]]] = {}
+        for number, (skill, task, score, run) in enumerate(self._rows(SCORES)):
+            scores.setdefault((skill, task), []).append((score, run or f"by hand {number}"))
+        rows = [(*names, *_mean(found)) for names, found in scores.items()]
+        rows.sort(key=lambda row: (row[1], -row[2], row[0]))
+        types = {"skill_type": "string", "task_type": "string", "mean": "float64", "sample_count": "Int64"}
+        types |= {"low": "float64", "high": "float64"}
+        return DataFrame(rows, columns=list(types)).astype(types)
+
+    def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query; none where nothing was recorded yet. The file is not written to, nor made."""
+        with self._told("read"):
+            if not self.path.exists():
+                return []
+            # Not to be made, but to be mended: a writer that was killed leaves something to roll back.
+            uri = f"{self.path.as_uri()}?mode=rw"
+            with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=SECONDS_TO_WAIT)) as open_:
+                made = open_.execute("SELECT 1 FROM sqlite_master WHERE name = 'scores'").fetchone()
+                return open_.execute(query, values).fetchall() if made else []
+
+    @contextlib.contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError, ValueError) as error:
+            why = (error.strerror if isinstance(error, OSError) else "") or str(error)
+            raise BadInput(
+                f"The skill registry {self.path} cannot be {what}: {why}.",
+                "Mend it or move it away, or name another: registry=PATH, or 'off' for none.",
+            ) from None
+
+
+def _mean(scores: list[tuple[float, str]]) -> tuple[float, int, float, float]:
+    """Mean, count and interval of scores, each with its run."""
+    from ..calibration import signed_error
+
+    values, runs = [score for score, _ in scores], [run for _, run in scores]
+    groups = runs if len(set(runs)) < len(runs) else None
+    mean, low, high = signed_error([0.0] * len(values), values, groups=groups)
+    ends = (low, high) if math.isfinite(low) and math.isfinite(high) else (0.0, 10.0)
+    return mean, len(values), max(0.0, ends[0]), min(10.0, ends[1])
+
+
+# From a run
+
+
+def _scores_of(run: Run, since: int) -> Iterator[Scored]:
+    for section in run.sections[since:]:
+        record = section.record
+        if record.kind != "evaluation" or record.purpose != "gate" or record.step is None:
+            continue
+        report, step = section.payload, _step(run, record.step)
+        if (
+            not isinstance(report, EvaluationReport)
+            or report.overall is None
+            or report.verdict == "unmeasured"
+            or not step
+        ):
+            continue
+        # Two runs of one task have one id, and are two: what tells them apart is when they began.
+        name = f"{run.task.run}:{run.of('task')[0].sha256[:16]}"
+        source = f"{name}/{record.step}.{record.attempt}/{record.round or 1}"
+        yield Scored.checked(step.skill_type, step.task_type, report.overall, report.verdict, run=name, source=source)
+
+
+def _step(run: Run, number: int) -> Step | None:
+    """A step as it was planned last; a later plan may have left it out."""
+    for section in reversed(run.of("plan")):
+        for step in section.payload.steps if isinstance(section.payload, Plan) else ():
+            if step.number == number:
+                return step
+    return None
+
+
+# From a file
+
+
+def _seeds(path: Path) -> Iterator[Scored]:
+    try:
+        content = path.read_bytes()
+        text = content.decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        raise BadInput(f"{path} cannot be read: {why}.", "Give a CSV file in UTF-8.") from None
+    rows = csv.reader(text.splitlines(keepends=True), strict=True)
+    name = hashlib.sha256(content).hexdigest()[:16]
+    heads: list[str] | None = None
+    try:
+        for row in rows:
+            if not any(cell.strip() for cell in row):
+                continue
+            where = f"{path.name}, line {rows.line_num}"
+            if heads is None:
+                heads = _heads(row, where)
+            else:
+                yield _seed(row, heads, where, f"csv:{name}/{rows.line_num}")
+    except csv.Error as error:
+        raise BadInput(f"{path.name}, line {rows.line_num}: {error}.", "Mend it; nothing was taken.") from None
+    if heads is None:
+        raise BadInput(f"{path.name} is empty.", f"Begin it with the line {','.join(COLUMNS)}")
+
+
+def _heads(row: list[str], where: str) -> list[str]:
+    heads = [cell.strip().casefold() for cell in row]
+    lacking = [name for name in COLUMNS[:3] if name not in heads]
+    unknown = [name for name in heads if name not in COLUMNS]
+    if lacking or unknown or len(set(heads)) < len(heads):
+        fault = f"lacks {lacking[0]}" if lacking else f"names {unknown[0]!r:.40}" if unknown else "names a column twice"
+        raise BadInput(
+            f"{where}: the first line {fault}.", f"The columns are {', '.join(COLUMNS)}; reason may be left out."
+        )
+    return heads
+
+
+def _seed(row: list[str], heads: list[str], where: str, source: str) -> Scored:
+    if len(row) != len(heads):
+        raise BadInput(
+            f"{where}: it has {len(row)} cells, and the first line {len(heads)}.", "Mend it; nothing was taken."
+        )
+    cells: Mapping[str, str] = dict(zip(heads, row, strict=True))
+    try:
+        score: float | str = float(cells["score"])
+    except ValueError:
+        score = cells["score"]
+    try:
+        return Scored.checked(cells["skill_type"], cells["task_type"], score, cells.get("reason", ""), source=source)
+    except BadInput as error:
+        raise BadInput(f"{where}: {error.fact}", "Mend it; nothing was taken.") from None
