@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
 from collections.abc import Mapping
+
+import pytest
 
 from pge_nb.payloads import Json, decode, encode
 from pge_nb.records import Check
 from pge_nb.reviews import Outcome, Review, shipped
+from pge_nb.reviews.browser import BROWSERS
 from pge_nb.workspace import Objects, laid
 
 SECONDS = 20.0
+needs_browser = pytest.mark.skipif(
+    not any(map(shutil.which, BROWSERS)) or importlib.util.find_spec("playwright") is None,
+    reason="no Chromium, or no playwright (the extra browser)",
+)
 
 
 def look(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import shutil
 import socket
@@ -15,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from looking import look, vetted
+from looking import look, needs_browser, vetted
 from messages_stub import MessagesStub
 from scripted import MODEL, Request, fenced, findings, first_message, role_of
 
@@ -24,16 +23,12 @@ from pge_nb.display import View
 from pge_nb.payloads import Json
 from pge_nb.records import EvaluationReport
 from pge_nb.reviews import Outcome
-from pge_nb.reviews.browser import BROWSERS, Browser
+from pge_nb.reviews.browser import Browser
 from pge_nb.run import Run
 from pge_nb.sandbox.rungs import landlock_version
 from pge_nb.views.findings import findings_tables
 from pge_nb.workspace import Objects
 
-needs_browser = pytest.mark.skipif(
-    not any(map(shutil.which, BROWSERS)) or importlib.util.find_spec("playwright") is None,
-    reason="no Chromium, or no playwright (the extra browser)",
-)
 needs_ports = pytest.mark.skipif(
     sys.platform != "linux" or landlock_version() < 4,
     reason="a server needs a port, and that needs Landlock 4 to be told apart",

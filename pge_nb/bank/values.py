@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 
 from ..payloads import Json
 
-LEFT_TO_JUDGE = frozenset({"notebook", "browser"})
-"""The methods whose checks the judge decides."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
@@ -136,19 +133,22 @@ def by_judge(says: str) -> Mapping[str, Json]:
 
 
 def by_notebook(says: str, path: str, *shows: str) -> Mapping[str, Json]:
-    """A check that running a notebook from its first cell decides: it ends without an error and ``shows`` these texts."""
-    return _by_method(says, "notebook", path=path, compare=False, shows=list(shows))
+    """A check that running a notebook from its first cell decides: it ends without an error and ``shows`` these texts.
+
+    Where no kernel can be run it falls to the judge.
+    """
+    return {"says": says, "method": "notebook", "args": {"path": path, "shows": list(shows)}}
 
 
 def by_browser(
     says: str, path: str, *, see: Sequence[str], do: Sequence[Mapping[str, Json]] = (), then: Sequence[str] = ()
 ) -> Mapping[str, Json]:
-    """A check that a browser decides: what the page shows, what is done there, and what it shows then."""
-    return _by_method(says, "browser", path=path, see=list(see), do=[dict(act) for act in do], then=list(then))
+    """A check that a browser decides: what the page shows, what is done there, and what it shows then.
 
-
-def _by_method(says: str, method: str, **args: Json) -> Mapping[str, Json]:
-    return by_judge(says) if method in LEFT_TO_JUDGE else {"says": says, "method": method, "args": args}
+    Where there is no browser it falls to the judge.
+    """
+    args: dict[str, Json] = {"path": path, "see": list(see), "do": [dict(act) for act in do], "then": list(then)}
+    return {"says": says, "method": "browser", "args": args}
 
 
 def criterion(name: str, description: str, weight: str = "standard", threshold: float = 7.0) -> dict[str, Json]:
