@@ -37,7 +37,7 @@ LAYERS = """
     study_prose
     sandbox bank phases redaction framing disk markdown walking
     abreast
-    run settable verdict dag
+    run settable verdict dag vagueness
     records
     study_records
     payloads interrupts nearness columns
