@@ -174,10 +174,11 @@ def test_a_figure_is_saved_as_wide_as_it_is_asked_for_with_its_fonts_in_it(
 
 def test_the_same_run_gives_the_same_pdf_and_a_figure_is_left_as_it_was() -> None:
     figure = drawn(sample_run())
+    size = tuple(figure.get_size_inches())
     sizes = [text.get_fontsize() for text in figure.findobj(Text)]
     assert charts.pdf(figure) == charts.pdf(drawn(sample_run()))
     assert [text.get_fontsize() for text in figure.findobj(Text)] == pytest.approx(sizes)
-    assert tuple(figure.get_size_inches()) == (charts.WIDTH, 3.45)
+    assert tuple(figure.get_size_inches()) == size
 
 
 @pytest.mark.parametrize("width", ["column", "page"])

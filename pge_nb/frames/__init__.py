@@ -49,10 +49,11 @@ def tasks(runs: Run | Iterable[Run]) -> DataFrame:
 
 
 def plan(runs: Run | Iterable[Run]) -> DataFrame:
-    """A row a step of the plan in force.
+    """A row a step of the plan, one that was replanned before those in its place.
 
     ``depends_on`` lists step numbers, ``success`` the success criteria (one a line), ``state`` tells where the step stands,
-    ``accepted`` is the attempt whose deliverables stand for it.
+    ``replaced_by`` lists the steps in the place of one that was replanned, ``accepted`` is the attempt whose deliverables
+    stand for it.
     """
     return _frame(PLAN, runs, plan_rows)
 
@@ -79,7 +80,8 @@ def attempts(runs: Run | Iterable[Run]) -> DataFrame:
 def evaluations(runs: Run | Iterable[Run]) -> DataFrame:
     """A row a finding: one rater's verdict on one check or criterion of one attempt.
 
-    ``on`` is the check's id or the criterion's name; ``score`` and ``threshold`` are missing for checks. ``evidence`` lists
+    ``contract`` counts the contracts of the step from 1: findings by different ones are of different terms. ``on`` is the
+    check's id or the criterion's name; ``score`` and ``threshold`` are missing for checks. ``evidence`` lists
     the cited ids, ``saw`` what the harness did there, ``strength`` that of the strongest (weak: the generator could have
     made all of it), ``replayed`` is true where it was met again from the call log and not run here. ``by`` is the review
     method, or judge.
@@ -91,8 +93,8 @@ def trajectory(runs: Run | Iterable[Run]) -> DataFrame:
     """Scores over a step's attempts: a row for each criterion, one for all ``checks``, one for the ``overall`` score.
 
     The score of ``checks`` is 10 times the share met, its threshold 10, since every check must hold; the overall row carries
-    the evaluation's verdict and no threshold. The last evaluation at the gate counts. A score is missing where it was not
-    measured.
+    the evaluation's verdict and no threshold. The last evaluation at the gate counts, made by the contract that ``contract``
+    counts from 1. A score is missing where it was not measured.
     """
     return _frame(TRAJECTORY, runs, trajectory_rows)
 

@@ -35,7 +35,8 @@ def task_rows(run: Run) -> Iterator[Row]:
 
 def plan_rows(run: Run) -> Iterator[Row]:
     """The rows of ``plan``."""
-    for step in run.steps:
+    instead = {replan.step: ", ".join(map(str, replan.by)) for replan in run.replans}
+    for step in run.every_step:
         contract = run.contract(step.number)
         yield (
             step.number,
@@ -45,6 +46,7 @@ def plan_rows(run: Run) -> Iterator[Row]:
             ", ".join(map(str, step.depends_on)),
             "\n".join(step.success),
             run.state(step.number),
+            instead.get(step.number),
             len(contract.checks) if contract else None,
             len(run.attempts(step.number)),
             run.accepted(step.number),
@@ -108,6 +110,7 @@ def evaluations_rows(run: Run) -> Iterator[Row]:
             yield (
                 record.step,
                 record.attempt,
+                _terms(run, section),
                 record.round,
                 record.purpose,
                 finding.on,
@@ -141,18 +144,24 @@ def trajectory_rows(run: Run) -> Iterator[Row]:
     known = {c.name: c for c in (run.plan.criteria if run.plan else ())}
     for section, attempt in _of(run, Attempt):
         step, number = section.record.step or 0, section.record.attempt or 0
+        judged = run.of("evaluation", step, number, "gate")[-1:]
         report = run.evaluation(step, number)
         if report is None:
             continue
+        where = (step, number, _terms(run, judged[0]), attempt.approach)
         for finding in report.findings:
             if finding.about == "criterion":
                 criterion = known.get(finding.on)
                 threshold, weight = (criterion.threshold, criterion.weight) if criterion else (None, None)
-                row = (finding.on, "criterion", finding.score, threshold, weight, finding.verdict)
-                yield step, number, attempt.approach, *row
+                yield *where, finding.on, "criterion", finding.score, threshold, weight, finding.verdict
         if met := _checks_met(report.findings):
-            yield step, number, attempt.approach, *met
-        yield step, number, attempt.approach, "overall", "overall", report.overall, None, None, report.verdict
+            yield *where, *met
+        yield *where, "overall", "overall", report.overall, None, None, report.verdict
+
+
+def _terms(run: Run, section: Section) -> int | None:
+    """By which of its step's contracts an evaluation was made, counted from 1; None where there was none."""
+    return sum(one.seq < section.seq for one in run.of("contract", section.record.step)) or None
 
 
 def _checks_met(findings: Sequence[Finding]) -> Row | None:

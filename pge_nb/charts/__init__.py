@@ -1,0 +1,42 @@
+"""Frames as pictures: matplotlib figures made through the object API, so that nothing global is touched or left open."""
+
+from .plan import plan_chart
+from .saving import pdf, png, save
+from .style import (
+    COLOURS,
+    DASHES,
+    GROUND,
+    INK,
+    MARKERS,
+    NARROW,
+    PALE,
+    WIDTH,
+    WIDTHS,
+    Style,
+    Width,
+    drawable,
+    series_styles,
+)
+from .trajectory import MANY_IN_A_COLUMN, trajectory_chart
+
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "GROUND",
+    "INK",
+    "MANY_IN_A_COLUMN",
+    "MARKERS",
+    "NARROW",
+    "PALE",
+    "WIDTH",
+    "WIDTHS",
+    "Style",
+    "Width",
+    "drawable",
+    "pdf",
+    "plan_chart",
+    "png",
+    "save",
+    "series_styles",
+    "trajectory_chart",
+]

@@ -1,0 +1,123 @@
+"""How charts look: colours, fonts, widths, and the style of each series.
+
+Series differ by colour (Okabe and Ito), dash and marker; the ground is opaque, so that a dark theme does not swallow the text.
+What the font cannot draw is named by its place and spelled out in the text beside the picture.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+
+from ..errors import BadInput
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+INK, PALE, GROUND = "#1a1a1a", "#8a8a8a", "#ffffff"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+DASHES = ("--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+MARKERS = ("s", "^", "D", "v", "P", "p")
+PLAIN: Any = {  # a person's own style must not make a chart unreadable
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9,
+    "text.usetex": False,
+    "text.color": INK,
+    "axes.edgecolor": PALE,
+    "axes.labelcolor": INK,
+    "axes.facecolor": GROUND,
+    "axes.grid": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "savefig.bbox": None,
+    "savefig.transparent": False,
+}
+WIDTH = 8.0
+WIDTHS: Mapping[str, float] = {"column": 3.35, "page": 7.0}
+"""Inches of one column of a paper with two, and of a page with one."""
+NARROW = 5.0
+"""Inches below which a chart has one panel a row, and smaller letters."""
+NARROW_SCALE = 0.8
+NAME_LENGTH = 28
+MANY_ATTEMPTS = 10
+MANY_IN_A_COLUMN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How one series is drawn, and under which name."""
+
+    label: str
+    colour: str
+    dash: Any
+    marker: str
+    width: float = 1.4
+    size: float = 6.0
+
+
+Width = Literal["column", "page"] | float
+"""Of a figure in a paper: one of ``WIDTHS``, or inches."""
+
+
+def inches_of(width: Width) -> float:
+    """The width in inches; ``BadInput`` where it is none."""
+    inches = WIDTHS.get(width, math.nan) if isinstance(width, str) else float(width)
+    if not 1 <= inches <= 100:
+        raise BadInput(f"The width {width!r} is no width of a figure.", "Give column, page, or inches from 1 to 100.")
+    return inches
+
+
+def scale(figure: Figure, factor: float) -> None:
+    """Make letters, lines and marks smaller or larger."""
+    text: Any
+    line: Any
+    for text in figure.findobj(Text):
+        text.set_fontsize(text.get_fontsize() * factor)
+    for line in figure.findobj(Line2D):
+        line.set_linewidth(line.get_linewidth() * factor)
+        line.set_markersize(line.get_markersize() * factor)
+
+
+def series_styles(trajectory: DataFrame, *, size: float = 6.0) -> dict[str, Style]:
+    """Series -> style, in the order in which they are drawn; a name that the font cannot draw becomes its place."""
+    criteria = list(dict.fromkeys(trajectory[trajectory["about"] == "criterion"]["on"]))
+    styles = {"overall": Style(label="overall", colour=INK, dash="-", marker="o", width=2.2, size=size)}
+    for i, name in enumerate(criteria):
+        place = i % len(COLOURS)
+        label = short(name) if drawable(short(name)) else f"criterion {i + 1}"
+        styles[name] = Style(label=label, colour=COLOURS[place], dash=DASHES[place], marker=MARKERS[place], size=size)
+    if (trajectory["about"] == "checks").any():
+        styles["checks"] = Style(label="checks met", colour=PALE, dash=(0, (2, 2)), marker="h", size=size)
+    return styles
+
+
+def drawable(text: str) -> bool:
+    """Whether the chart's font has every glyph, and the text runs left to right (not every matplotlib shapes the rest)."""
+    known = _glyphs()
+    return all(ord(char) in known and unicodedata.bidirectional(char) not in {"R", "AL", "AN"} for char in text)
+
+
+@functools.cache
+def _glyphs() -> frozenset[int]:
+    return frozenset(get_font(findfont(FontProperties(family=list(PLAIN["font.family"])))).get_charmap())
+
+
+def short(text: str) -> str:
+    """A name as a legend has room for it."""
+    line = " ".join(text.split())
+    return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1] + "…"
+
+
+def write(axes: Axes, x: float, y: float, text: str, **how: Any) -> None:
+    """Write a text in which nothing is mathematics."""
+    axes.text(x, y, text, parse_math=False, **how)
