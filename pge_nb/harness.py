@@ -24,6 +24,7 @@ from .records import (
     Amended,
     Amendment,
     Answer,
+    Attempt,
     Choice,
     FileRef,
     Interruption,
@@ -204,7 +205,8 @@ class PGEHarness:
         run = self.state.read() if of is None else of
         for section in reversed(run.sections):
             phase = _phase_of(section)
-            if phase and phase.role == role and step in (None, phase.step) and attempt in (None, phase.attempt):
+            here = phase and phase.role == role and step in (None, phase.step) and attempt in (None, phase.attempt)
+            if phase and here and (attempt is not None or not _by_function(section)):
                 before = Run(run.sections[: section.seq], root=run.root)
                 return self._request(before, phase)
         for phase in due(run):
@@ -294,6 +296,11 @@ class PGEHarness:
 
 
 PlannerGeneratorEvaluator = PGEHarness
+
+
+def _by_function(section: Section) -> bool:
+    """Whether a section is an attempt for which no model was asked."""
+    return isinstance(section.payload, Attempt) and not section.payload.calls
 
 
 def _notes_on(displaced: Iterable[FileRef]) -> list[Note]:

@@ -264,7 +264,7 @@ def _plan(plan: Plan) -> Lines:
     lines += [*table(("Step:", "What", "Needs", "Skill", "Task", "Done when"), steps), ""]
     if criteria:
         lines += [*table(("Criterion", "Weight", "Threshold:", "Means"), criteria), ""]
-    return lines + _bullets("Notes", plan.notes) + _calls(plan.calls)
+    return lines + _text("What was known of skills", plan.hints) + _bullets("Notes", plan.notes) + _calls(plan.calls)
 
 
 def _proposal(proposal: Proposal) -> Lines:

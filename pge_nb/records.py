@@ -184,6 +184,7 @@ class Plan:
     """Scope, deliverables, steps and criteria. ``notes`` tell what was sent back, mended or cut.
 
     ``replan``: this plan is the one before with one step replaced, or not even that; None for a plan of its own.
+    ``hints`` are what the planner was told of how skills did at earlier work.
     """
 
     title: str
@@ -195,6 +196,7 @@ class Plan:
     calls: tuple[Call, ...] = ()
     seconds: float = 0.0
     replan: Replan | None = None
+    hints: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

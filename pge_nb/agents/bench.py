@@ -65,10 +65,10 @@ class Bench(Desk):
         self.log.append(f"{call.name} {given[:200]}: {first[:200]}".replace("\n", " "))
         return outcome
 
-    def write(self, path: str, text: str) -> str:
+    def write(self, path: str, text: str | bytes) -> str:
         """Write a deliverable; the reason where that is refused."""
         path = composed(path.strip().removeprefix("./"))
-        content = text.encode("utf-8", "backslashreplace")
+        content = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
         if reason := self._reason(path, len(content)):
             self.refusals.append(Refusal(path=path[:200], reason=reason))
             return f"refused: {reason}"

@@ -47,7 +47,7 @@ class Desk:
     def __init__(self, equipment: Equipment, about: About, files: Sequence[FileRef], *, seconds: float) -> None:
         self.equipment = equipment
         self.files = {file.path: file for file in files}
-        self._about = about
+        self.about = about
         self._command = Command(seconds, allow_unsafe=equipment.allow_unsafe)
 
     def look(self, turn: int, call: ToolCall) -> str:
@@ -109,7 +109,7 @@ class Desk:
                 ran = run(argv, tree.root, seconds=self._command.seconds, allow_unsafe=self.equipment.allow_unsafe)
                 return {"text": seen(ran, tree), "left": self._left(tree)}
 
-        about = replace(self._about, turn=turn)
+        about = replace(self.about, turn=turn)
         saw, _ = self.equipment.model.observe(about, "run", {"run": command}, attempt_hash(files), look)
         found: Mapping[str, Json] = saw if isinstance(saw, dict) else {}
         return "\n".join([str(found.get("text", "")), *self._taken_over(found.get("left"))])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -13,6 +14,7 @@ from ..decisions import best_attempt, standing_scores
 from ..errors import BadInput
 from ..markdown import ticks_around
 from ..models import About, Reply, Request
+from ..payloads import Json
 from ..phases import Phase, due, number, standing
 from ..prompts import fill
 from ..records import (
@@ -29,12 +31,14 @@ from ..records import (
     attempt_hash,
 )
 from ..run import Run
-from ..workspace import layered
+from ..skills import Does, FrozenSkill, carried_out, contents, source_hash
+from ..workspace import laid, layered
 from .bench import TOOLS, Bench
 from .equipment import Agent, Asked, Equipment, ask, effort_of, model_of, turn_limits, with_tools
 from .inputs_told import inputs_told
-from .loop import Turns, turns
+from .loop import Tool, Turns, turns
 from .replies import Files, Unusable, files_in, json_somewhere
+from .skilled import skill_of, skill_told, tools_told
 from .terms import Terms, changeable, method_lines, promised, proposal_shape, read_terms, shown
 
 FILES_BUDGET = 24_000
@@ -53,20 +57,28 @@ class Generator(Agent):
 
     def request(self, run: Run, phase: Phase) -> Request:
         """The call that this phase begins with."""
-        settings = run.settings
-        tools = phase.name == "generate" and with_tools(settings, "generator")
+        settings, model = run.settings, model_of(run.settings, "generator")
+        tools: tuple[Tool, ...] = ()
         if phase.name == "propose":
             system = fill("propose", methods=method_lines(self.equipment.reviews, promised(run)))
         else:
+            step = run.step(_number(phase.step))
+            skill, tools = skill_of(settings, step), _tools(run, step)
+            if skill and skill.code:
+                raise BadInput(
+                    f"Step {step.number} is done by the function of the skill {step.skill_type!r}: no model is sent anything.",
+                    f"%pge show prompt evaluator {step.number} shows what its work is judged by.",
+                )
+            model = (skill.model if skill else "") or model
             system = fill("bench" if tools else "generator")
         return Request(
-            model=model_of(settings, "generator"),
+            model=model,
             effort=effort_of(settings, "generator"),
             system=system,
             messages=({"role": "user", "content": self.brief(run, phase)},),
             max_tokens=int(number(settings, "max_tokens")),
             about=self._about(run, phase),
-            tools=tuple(tool.spec() for tool in TOOLS) if tools else (),
+            tools=tuple(tool.spec() for tool in tools),
         )
 
     def _about(self, run: Run, phase: Phase) -> About:
@@ -96,6 +108,7 @@ class Generator(Agent):
         """All that the generator is told beside its system prompt; from the file and the artifacts alone."""
         step = run.step(_number(phase.step))
         parts = [_heading(run, step), self._house_rules(run), inputs_told(run), self._dependencies(run, step)]
+        parts.append(skill_told(run.settings, step))
         if phase.name == "propose":
             parts += [_objections(run, step.number), asked_for(run, step.number), self._proposal_shape(run, step)]
         else:
@@ -104,9 +117,16 @@ class Generator(Agent):
                 self._course(run, step.number, _number(phase.attempt)),
                 listed("A person says of this work:", run.amendments(step.number, "generate")),
                 self._as_it_is(run, step.number, _number(phase.attempt)),
-                "" if with_tools(run.settings, "generator") else file_shape(run.contract(step.number)),
+                self._how(run, step),
             ]
         return "\n\n".join(part for part in parts if part)
+
+    def _how(self, run: Run, step: Step) -> str:
+        """How the deliverables are to be handed over: in the reply, with tools, or as a function returns them."""
+        skill = skill_of(run.settings, step)
+        if _tools(run, step):
+            return tools_told(skill)
+        return "" if skill and skill.code else file_shape(run.contract(step.number))
 
     def _proposal_shape(self, run: Run, step: Step) -> str:
         """A first proposal starts from the step's own sentences, a later one from the version before it."""
@@ -226,8 +246,12 @@ class Generator(Agent):
             there=[file.path for file in start],
             seconds=number(run.settings, "review_seconds"),
         )
-        if with_tools(run.settings, "generator"):
-            wrought = self._with_tools(run, phase, bench)
+        planned = run.step(step)
+        skill, tools = skill_of(run.settings, planned), _tools(run, planned)
+        if skill and skill.code:
+            wrought = self._by_function(planned.skill_type, skill, self.brief(run, phase), bench)
+        elif tools:
+            wrought = self._with_tools(run, phase, tools, bench)
         else:
             wrought = self._in_reply(self.request(run, phase), bench)
         files = layered(base, bench.written.values())
@@ -240,7 +264,7 @@ class Generator(Agent):
             log=self.equipment.objects.body(wrought.log),
             missing=tuple(path for path in deliverables if not any(file.path == path for file in files)),
             refused=tuple(bench.refusals),
-            notes=wrought.notes,
+            notes=(*([f"made with the skill {planned.skill_type!r}"] if skill else []), *wrought.notes),
             calls=wrought.calls,
             seconds=time.monotonic() - started,
         )
@@ -264,10 +288,43 @@ class Generator(Agent):
         notes = (*(f"sent back: {reason}" for reason in asked.reasons), *given.faults)
         return Wrought(log=given.prose, notes=notes, calls=(*(after.calls if after else ()), *asked.calls))
 
-    def _with_tools(self, run: Run, phase: Phase, bench: Bench) -> Wrought:
+    def _by_function(self, name: str, skill: FrozenSkill, told: str, bench: Bench) -> Wrought:
+        """What a function of the person's makes of the step, kept in the log as what comes from outside is: it is called once.
+
+        In this process and outside any sandbox, as the person's own code. ``BadInput`` where this process does not have it.
+        """
+        args = {"skill": name, "code": skill.code, "told": hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()}
+        files = tuple(bench.files.values())
+
+        def call() -> Json:
+            does = self._function(name, skill)
+            with laid(files, self.equipment.objects) as tree:
+                return carried_out(does, told, tree)
+
+        made, _ = self.equipment.model.observe(bench.about, "skill", args, attempt_hash(files), call)
+        fault = str(made.get("fault", "")) if isinstance(made, Mapping) else ""
+        said = [f"{path}: {bench.write(path, content)}" for path, content in contents(made).items()]
+        log = "\n".join([f"The function of the skill {name!r} was called.", *said, *([fault] if fault else [])])
+        return Wrought(log=log, notes=(f"the function of the skill {name!r}: {fault}",) if fault else (), calls=())
+
+    def _function(self, name: str, skill: FrozenSkill) -> Does:
+        own = self.equipment.skills.get(name)
+        if own is None or own.does is None:
+            raise BadInput(
+                f"The skill {name!r} is a function of yours, which the state file does not hold.",
+                "Go on from Python, with it: PGEHarness(HarnessConfig(skills=...)).resume()",
+            )
+        if source_hash(own.does) != skill.code:
+            raise BadInput(
+                f"The function of the skill {name!r} is another than when this run was begun.",
+                "Go on with the one that it was; with another one it is another task.",
+            )
+        return own.does
+
+    def _with_tools(self, run: Run, phase: Phase, tools: tuple[Tool, ...], bench: Bench) -> Wrought:
         """Turns with tools at the bench; a model that only talks, or writes files as text, is taken at its text."""
         request = self.request(run, phase)
-        took = turns(self.equipment, request, TOOLS, bench.use, **turn_limits(run.settings))
+        took = turns(self.equipment, request, tools, bench.use, **turn_limits(run.settings))
         if took.ended == "silent" and not bench.written:
             return self._in_reply(request, bench, took)
         notes = () if took.ended in {"done", "silent"} else (f"ended by the limit on {LIMITS_TOLD[took.ended]}",)
@@ -325,6 +382,15 @@ def base_tree(run: Run, step: int) -> tuple[FileRef, ...]:
     contract = run.contract(step)
     before = [run.outputs(number) for number in builds_on(run, step, contract.deliverables if contract else ())]
     return layered(run.task.files, *before, run.task.input_files)
+
+
+def _tools(run: Run, step: Step) -> tuple[Tool, ...]:
+    """The tools with which a step is carried out; none where files are written in the reply."""
+    skill = skill_of(run.settings, step)
+    if skill is None:
+        return TOOLS if with_tools(run.settings, "generator") else ()
+    allowed = {*skill.tools, "write", "done"} if skill.tools is not None else set()
+    return tuple(tool for tool in TOOLS if tool.name in allowed)
 
 
 def ask_terms(equipment: Equipment, request: Request) -> Asked[Terms]:

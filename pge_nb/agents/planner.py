@@ -15,11 +15,13 @@ from ..prompts import fill
 from ..prose import counted
 from ..records import Criterion, Plan, Record, Step, Weight
 from ..run import Run
+from ..skills import frozen_in
 from ..verdict import meant
 from ..workspace import composed, refused
 from .equipment import Agent, ask, effort_of, model_of
 from .inputs_told import inputs_told
 from .replies import Unusable, json_somewhere
+from .skilled import hints_in, skills_told, unknown_skill, with_known_skills
 
 MAX_CRITERIA = 8
 MAX_NAME = 80
@@ -33,7 +35,8 @@ class Planner(Agent):
         """All that the planner is told beside its system prompt: the person's prompt and the files that are there."""
         there = "\n".join(f"- {file.path} ({file.size} bytes)" for file in run.task.files[:100])
         files = f"Files in the working directory:\n{there}" if there else ""
-        return "\n\n".join(filter(None, (f"The prompt:\n{run.task.prompt}", files, inputs_told(run))))
+        told = (f"The prompt:\n{run.task.prompt}", files, inputs_told(run), skills_told(run.settings))
+        return "\n\n".join(filter(None, told))
 
     def request(self, run: Run, phase: Phase) -> Request:
         """The call that this phase begins with."""
@@ -44,15 +47,21 @@ class Planner(Agent):
             system=fill("planner", max_steps=str(int(number(settings, "max_steps")))),
             messages=({"role": "user", "content": self.brief(run)},),
             max_tokens=int(number(settings, "max_tokens")),
-            about=About(role="planner", phase="plan", round=phase.round, task=run.task.practice),
+            about=About(
+                role="planner",
+                phase="plan",
+                round=phase.round,
+                task=run.task.practice,
+                skills=tuple(frozen_in(settings)),
+            ),
         )
 
     def records(self, run: Run, phase: Phase) -> tuple[Record, ...]:
         """Carry out the phase; the plan, not appended.
 
-        A plan that cannot be read, whose steps wait for themselves or for none that there is, or that is longer than
-        ``max_steps``, is sent back once; after that it is mended and cut, or where nothing can be read, made of the prompt
-        alone: one step. All of it is told in its notes.
+        A plan that cannot be read, whose steps wait for themselves or for none that there is, or have a skill that there is not,
+        or that is longer than ``max_steps``, is sent back once; after that it is mended and cut, or where nothing can be read,
+        made of the prompt alone: one step. All of it is told in its notes.
         """
         started = time.monotonic()
         limit = int(number(run.settings, "max_steps"))
@@ -63,6 +72,8 @@ class Planner(Agent):
             if len(plan.steps) > limit:
                 long = f"the plan has {len(plan.steps)} steps, and at most {limit} are allowed"
                 raise Unusable(f"{long}; join steps, and leave nothing out")
+            if why := unknown_skill(plan.steps, run.settings):
+                raise Unusable(why)
             return plan
 
         def mild(reply: Reply) -> Plan:
@@ -70,8 +81,14 @@ class Planner(Agent):
 
         asked = ask(self.equipment, self.request(run, phase), strict, mild)
         back = tuple(f"sent back: {reason}" for reason in asked.reasons)
-        plan = asked.value or _of_prompt(run.task.prompt, criteria)
-        plan = replace(plan, notes=back + plan.notes, calls=asked.calls, seconds=time.monotonic() - started)
+        plan = with_known_skills(asked.value or _of_prompt(run.task.prompt, criteria), run.settings)
+        plan = replace(
+            plan,
+            hints=hints_in(run.settings),
+            notes=back + plan.notes,
+            calls=asked.calls,
+            seconds=time.monotonic() - started,
+        )
         return (Record(payload=plan, by="planner"),)
 
     def run(self, prompt: str, shared_state_path: Path | str) -> None:

@@ -45,6 +45,7 @@ class About:
     checks: tuple[str, ...] = ()
     criteria: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
 
     @property
     def address(self) -> str:

@@ -139,7 +139,7 @@ class Practice:
             raise _not_in_bank(request)
         task = bank.practice_task(about.task)
         if about.phase == "plan":
-            return fenced(dict(task.plan))
+            return fenced(planned(task, about.skills, Draws(task.name, request, self.settings)))
         step = bank.practice_step(task, about.step or 0)
         if about.phase == "propose":
             return propose(step, about.round or 1)
@@ -185,6 +185,19 @@ class Draws:
 def fenced(value: Json, language: str = "json") -> str:
     """JSON in a fence, as models like to give it."""
     return f"```{language}\n{json.dumps(value, ensure_ascii=False, indent=2)}\n```\n"
+
+
+def planned(task: PracticeTask, skills: tuple[str, ...], draws: Draws) -> Json:
+    """The task's plan; where there are skills to pick among, each step has its own, if it is among them, else one by chance."""
+    plan, steps = dict(task.plan), task.plan["steps"]
+    if skills and isinstance(steps, list):
+        chance = draws.of("skills")
+        named = [
+            {**step, "skill_type": chance.choice(skills)} if step.get("skill_type") not in skills else step
+            for step in steps
+        ]
+        return {**plan, "steps": named}
+    return plan
 
 
 def propose(step: PracticeStep, turn: int) -> str:

@@ -82,8 +82,8 @@ class FrozenSkill:
 
 
 def freeze(skills: Mapping[str, FrozenSkill]) -> Json:
-    """The skills as the setting that holds them, by name in the order in which they were given."""
-    return {composed(name): encode(skill) for name, skill in skills.items()}
+    """The skills as the setting that holds them, in the order of their names."""
+    return encode({composed(name): skill for name, skill in skills.items()})
 
 
 def frozen_in(settings: Mapping[str, Json]) -> dict[str, FrozenSkill]:
