@@ -20,7 +20,7 @@ from .payloads import Json, compact, encode
 from .prompts import hashes
 from .records import Role
 from .reviews import Review
-from .settable import OnExhausted, Settable, Tools
+from .settable import Approved, Judging, OnExhausted, Settable, Tools
 from .skills import FrozenSkill, Skill, check_skills, freeze
 from .state import FILE_NAME
 from .verdict import JUDGE
@@ -54,7 +54,14 @@ LIMITS = (
     "max_dollars",
     "max_seconds",
 )
+ROLES = ("planner", "contract", "evaluator", "approve", "second_look")
+"""Who takes part in a run; part of the identity where it is not the default."""
 UNSAID: Mapping[str, Json] = {
+    "planner": True,
+    "contract": True,
+    "evaluator": "fresh",
+    "approve": None,
+    "second_look": None,
     "canaries": 0,
     "max_replans": 1,
     "max_flat": None,
@@ -79,7 +86,11 @@ class HarnessConfig(Settable):
     attempts. ``working_directory`` is relative to the state file's directory. ``default_thresholds`` (criterion -> least
     score) stand in for a plan that names no criteria. ``on_exhausted``: the first that applies when the retries are used
     up. ``degrade_floor``: the least that the weakest score of a kept attempt must reach. ``noise``: a change of score within
-    it is no trend. ``max_tokens``: the output of one call. ``max_dollars=None`` is 5 for models with a price. Limits are for
+    it is no trend. ``planner=False``: the prompt is the only step. ``contract=False``: the plan's success criteria are checks for
+    the judge. ``evaluator``: "self" judges in the generator's own turns; with False or "off" nothing is measured, and no such run
+    is passed. ``approve``: the run pauses after the plan, or after each contract, until a person has answered. ``second_look``:
+    one more call of the planner where a success criterion names nothing that could be seen (None: with live models).
+    ``max_tokens``: the output of one call. ``max_dollars=None`` is 5 for models with a price. Limits are for
     the whole run, over all resumes. ``generator_tools`` and ``evaluator_tools``: turns with tools, within ``max_turns`` and
     ``max_context_tokens`` (what one turn reads and writes); "auto": for models with a known price, which all take tools.
     ``hidden_cases``: inputs that the evaluator makes for each oracle check that shows its own; the generator never sees them.
@@ -110,6 +121,15 @@ class HarnessConfig(Settable):
     unchosen: Collection[str] = ()
 
     def __post_init__(self) -> None:
+        given: object = self.evaluator
+        if given is False:
+            object.__setattr__(self, "evaluator", "off")
+        _among("evaluator", [self.evaluator], get_args(Judging))
+        _among("approve", [] if self.approve is None else [self.approve], get_args(Approved))
+        for name in ("planner", "contract"):
+            _either(name, getattr(self, name))
+        if self.second_look is not None:
+            _either("second_look", self.second_look)
         _whole("max_steps", self.max_steps, least=1)
         _whole("max_retries_per_step", self.max_retries_per_step, least=0)
         _whole("max_contract_rounds", self.max_contract_rounds, least=1)
@@ -204,6 +224,8 @@ class HarnessConfig(Settable):
         if self.model and self.model.startswith(RECORDING):
             settings.pop("regrade_kept", None)  # a call that an older recording does not hold
             settings.pop("skills", None)
+            for name in set(ROLES) - {"approve"}:
+                settings.pop(name, None)  # those that took part are those that were recorded
             settings |= self._recorded(self.model)
         return dict(sorted(settings.items()))
 
@@ -249,6 +271,7 @@ def identity(prompt: str, settings: Mapping[str, Json], inputs: Mapping[str, Jso
     counts = {name: settings[name] for name in COUNTED if settings.get(name)}
     skills = {"skills": settings["skills"]} if settings.get("skills") else {}
     apart = {"apart": True} if "max_parallel" in settings else {}
+    roles = {name: settings[name] for name in ROLES if settings.get(name, UNSAID[name]) != UNSAID[name]}
     made_of = {
         "prompt": prompt,
         **{name: settings.get(name) for name in IDENTITY},
@@ -257,6 +280,7 @@ def identity(prompt: str, settings: Mapping[str, Json], inputs: Mapping[str, Jso
         **counts,
         **skills,
         **apart,
+        **roles,
     }
     return hashlib.sha256(compact(made_of).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

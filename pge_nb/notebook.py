@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import moving
 from .agents.opening import check
-from .config import IDENTITY, WITH_TOOLS, HarnessConfig, identity, of_then, uses_practice
+from .config import IDENTITY, ROLES, UNSAID, WITH_TOOLS, HarnessConfig, identity, of_then, uses_practice
 from .errors import BadInput, PgeError, StateDamaged
 from .inputs import Given
 from .models.choose import check_key, models_in
@@ -97,7 +97,7 @@ class Place:
 
 # Identity
 
-OF_THE_TASK = (*IDENTITY, *WITH_TOOLS.values())
+OF_THE_TASK = (*IDENTITY, *WITH_TOOLS.values(), *ROLES)
 LONGEST_SHOWN = 80
 """Characters of an old and a new value together that are told."""
 
@@ -199,8 +199,8 @@ def _yielding(run: Run, config: HarnessConfig) -> HarnessConfig:
 
 
 def _with_frozen(run: Run, config: HarnessConfig) -> HarnessConfig:
-    frozen, models = run.task.settings, run.task.settings.get("models")
-    usual = of_then(HarnessConfig(models=models if isinstance(models, dict) else {}).settings(), frozen)
+    frozen, models = {**UNSAID, **run.task.settings}, run.task.settings.get("models")
+    usual = {**UNSAID, **of_then(HarnessConfig(models=models if isinstance(models, dict) else {}).settings(), frozen)}
     of_a_machine = frozen.get("unchosen")
     yielding = {
         name: decode(known()[name].kind, frozen[name], name)
@@ -212,7 +212,7 @@ def _with_frozen(run: Run, config: HarnessConfig) -> HarnessConfig:
 
 def difference(run: Run, prompt: str, config: HarnessConfig) -> tuple[str, ...]:
     """What makes the task another than that of the run, in a few words each."""
-    was, now = run.task.settings, _yielding(run, config).settings()
+    was, now = ({**UNSAID, **settings} for settings in (run.task.settings, _yielding(run, config).settings()))
     changed = ["another prompt"] if run.task.prompt != prompt else []
     if Given(inputs=run.task.inputs, rows=run.task.rows).identity != config.inputs.identity:
         changed.append("other data")

@@ -13,6 +13,8 @@ from .records import Role
 
 OnExhausted = Literal["keep", "replan", "ask", "advance"]
 Tools = Literal["auto", "on", "off"]
+Judging = Literal["fresh", "self", "off"]
+Approved = Literal["plan", "contract"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,17 @@ class Settable:
     models: Annotated[Mapping[Role, str], "models by role: planner, generator, evaluator"] = field(default_factory=dict)
     effort: Annotated[
         Mapping[Role, str] | str | None, "how hard the model thinks, where it can be told; or by role"
+    ] = None
+    planner: Annotated[bool, "whether a planner makes the plan; without one the prompt is the only step"] = True
+    contract: Annotated[
+        bool, "whether contracts are negotiated; else the plan's success criteria are checks for the judge"
+    ] = True
+    evaluator: Annotated[
+        Judging, "who judges: a fresh context, the generator in its own turns (self), or nobody (off)"
+    ] = "fresh"
+    approve: Annotated[Approved | None, "pause for a person's word on the plan, or on each contract"] = None
+    second_look: Annotated[
+        bool | None, "whether the planner looks once more for vague success criteria; none: with live models"
     ] = None
     max_steps: Annotated[int, "at most so many steps in a plan"] = 8
     max_retries_per_step: Annotated[int, "so many attempts after a step's first"] = 2

@@ -16,7 +16,7 @@ import pytest
 from notebook_shell import Ran, Shell
 
 from pge_nb.bank import practice_task
-from pge_nb.config import IDENTITY, LIMITS, WITH_TOOLS, HarnessConfig
+from pge_nb.config import IDENTITY, LIMITS, ROLES, WITH_TOOLS, HarnessConfig
 from pge_nb.errors import BadInput
 from pge_nb.harness import PGEHarness
 from pge_nb.notebook import Place, Room, make_room
@@ -30,6 +30,11 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "model": ("practice:seed=4", "practice:seed=5"),
     "models": ({"evaluator": "practice:seed=4"}, {"planner": "practice:seed=5"}),
     "effort": ("low", {"evaluator": "high"}),
+    "planner": (False, False),
+    "contract": (False, False),
+    "evaluator": ("self", "off"),
+    "approve": ("plan", "contract"),
+    "second_look": (True, False),
     "max_steps": (3, 4),
     "max_retries_per_step": (1, 4),
     "max_contract_rounds": (1, 2),
@@ -443,7 +448,7 @@ def met(directory: Path, begun_with: Mapping[str, str], again_with: Mapping[str,
     return room
 
 
-@pytest.mark.parametrize("name", sorted({*IDENTITY, *WITH_TOOLS.values(), "model"} & set(known())))
+@pytest.mark.parametrize("name", sorted({*IDENTITY, *WITH_TOOLS.values(), *ROLES, "model"} & set(known())))
 def test_what_the_environment_says_is_no_part_of_the_task(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from .. import bank, moving
-from ..config import HarnessConfig, check_end, identity, limits_in, of_then, uses_practice
+from ..config import UNSAID, HarnessConfig, check_end, identity, limits_in, of_then, uses_practice
 from ..errors import BadInput, ModelFailed, StateBusy
 from ..inputs import RECORDED, Given
 from ..models import Listen, Model, Stop, kernel
@@ -114,8 +114,8 @@ def _another(run: Run, prompt: str, settings: Mapping[str, Json], given: Given) 
     elif Given(inputs=run.task.inputs, rows=run.task.rows).identity != given.identity:
         fact = "This task was begun with other inputs, or other rows of them to be shown."
     else:
-        was = run.task.settings
-        changed = [name for name, value in settings.items() if was.get(name) != value and name != "prompts"]
+        was, now = ({**UNSAID, **either} for either in (run.task.settings, settings))
+        changed = sorted(name for name, value in now.items() if was.get(name) != value and name != "prompts")
         fact = f"This task was begun with other settings ({', '.join(changed)})."
     return BadInput(
         fact, "%pge new moves it whole to earlier/ and makes room; %%pge run NAME gives a task a place of its own."

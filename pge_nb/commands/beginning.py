@@ -17,6 +17,7 @@ from ..models.practice import PracticeSettings
 from ..notebook import make_room
 from ..payloads import Json
 from ..run import Run
+from ..settable import Approved, Judging
 from .here import NONE_GIVEN, Here
 
 
@@ -51,6 +52,10 @@ class TaskFlags(LimitFlags):
     in_: Annotated[str | None, "variables that the task is given as read-only files: a,b"] = None
     rows: Annotated[int | None, "so many rows of them are shown to agents; none without it"] = None
     steps: Annotated[int | None, "at most so many steps"] = None
+    no_planner: Annotated[bool, "without a planner: the prompt is the only step"] = False
+    no_contract: Annotated[bool, "without contracts: the plan's success criteria are checks for the judge"] = False
+    evaluator: Annotated[Judging | None, "who judges: afresh, the generator in its own turns, or nobody"] = None
+    approve: Annotated[Approved | None, "pause for your word on the plan, or on each contract"] = None
     skill: Annotated[float | None, "practice: 0 to 1, how good the generator is"] = None
     leniency: Annotated[float | None, "practice: points that the evaluator adds"] = None
     noise: Annotated[float | None, "practice: spread of the evaluator's scores"] = None
@@ -59,7 +64,15 @@ class TaskFlags(LimitFlags):
 
     def settings(self) -> dict[str, Json]:
         """The settings that were given, by their names."""
-        given: dict[str, Json] = {"model": self.model or None, "effort": self.effort or None, "max_steps": self.steps}
+        given: dict[str, Json] = {
+            "model": self.model or None,
+            "effort": self.effort or None,
+            "max_steps": self.steps,
+            "planner": False if self.no_planner else None,
+            "contract": False if self.no_contract else None,
+            "evaluator": self.evaluator,
+            "approve": self.approve,
+        }
         return self.limits() | {name: value for name, value in given.items() if value is not None}
 
     def simulated(self) -> dict[str, float | int]:

@@ -45,7 +45,7 @@ class Argument:
         if self.bare:
             return f"[{self.flag}[={'|'.join(self.choices)}]]"
         if self.flag:
-            return f"[{self.flag}]" if self.kind is bool else f"[{self.flag} {_VALUES[self.kind]}]"
+            return f"[{self.flag}]" if self.kind is bool else f"[{self.flag} {value if few else _VALUES[self.kind]}]"
         return value if self.required else f"[{value}{' ...' if self.many else ''}]"
 
 
