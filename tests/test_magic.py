@@ -145,7 +145,7 @@ def test_every_line_of_usage_parses() -> None:
     for command in COMMANDS.values():
         for argument in arguments(command):
             if argument.flag and argument.takes_word:
-                value = {int: "1", float: "1.5", str: "x"}[argument.kind]
+                value = argument.choices[0] if argument.choices else {int: "1", float: "1.5", str: "x"}[argument.kind]
                 required = [one.choices[0] if one.choices else "x" for one in arguments(command) if one.required]
                 _, given = magic.parsed(command, [*required, argument.flag, value])
                 held = getattr(given[argument.group], argument.name) if argument.group else given[argument.name]
