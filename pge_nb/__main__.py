@@ -112,7 +112,7 @@ def go_on(name: str, state: str = "") -> int:
     """Resume a run below the working directory; 0 where it passed or was kept at its best, 130 where it was interrupted."""
     from .commands import Here
     from .commands.every_day import Interrupted, resume
-    from .commands.live import Lines
+    from .widgets.progress import Lines
 
     for number in (signal.SIGINT, signal.SIGTERM):  # whoever started this may have had them ignored
         signal.signal(number, signal.default_int_handler)

@@ -45,6 +45,7 @@ class PgeMagics(Magics):
 
     shell: InteractiveShell
     settings: NotebookSettings
+    widgets: bool = True
     _here: Here | None = None
 
     @no_var_expand
@@ -90,7 +91,7 @@ class PgeMagics(Magics):
                 directory=directory,
                 configured=InKernel(self.settings),
                 profile=self.settings.profile,
-                progress=lambda: progress_for(self.shell),
+                progress=lambda: progress_for(self.shell, widgets=self.widgets),
                 variables=self.shell.user_ns,
             )
         return self._here
@@ -122,13 +123,14 @@ def unusable(error: OSError) -> BadInput:
     return BadInput(f"{error.filename} cannot be used: {error.strerror or error}.", move)
 
 
-def progress_for(shell: InteractiveShell) -> Any:
+def progress_for(shell: InteractiveShell, *, widgets: bool) -> Any:
     """How a run is told of while it goes on: in place in a notebook, by lines in a terminal, not at all on request."""
-    from .commands.live import Lines, Quiet, Ticker
+    from .widgets.live import progress_in
+    from .widgets.progress import Lines, Quiet
 
     if os.environ.get("PGE_NB_LIVE") == "0":
         return Quiet()
-    return Ticker() if hasattr(shell, "kernel") else Lines()
+    return progress_in(shell.kernel, shell.user_ns, widgets=widgets) if hasattr(shell, "kernel") else Lines()
 
 
 # Words

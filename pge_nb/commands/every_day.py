@@ -18,6 +18,7 @@ from ..phases import due
 from ..prose import counted
 from ..records import Choice, Role
 from ..run import Run
+from ..views.hidden import hidden_view
 from .addresses import Address, located
 from .away import send_away
 from .beginning import LimitFlags, TaskFlags, amend_limits, begun, harness_over
@@ -28,7 +29,7 @@ from .rehearsing import DryRun, rehearsed, rehearsed_further
 from .sent import parts
 from .standing import run_view
 
-What = Literal["run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt"]
+What = Literal["run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt", "hidden"]
 ROLES: tuple[Role, ...] = ("planner", "generator", "evaluator")
 
 
@@ -116,6 +117,8 @@ def _shown(run: Run, what: What, place: Address) -> View:
         return views.decisions_view(run, place.step)
     if what == "cost":
         return views.cost_view(run, place.step, place.attempt)
+    if what == "hidden":
+        return hidden_view(run, place.step)
     return views.plan_view(run)
 
 
@@ -180,9 +183,11 @@ def carried(here: Here, harness: PGEHarness, enough: Callable[[Run], bool] = lam
     run = harness.state.read()
     if due(run):
         take_over(harness.state.path)
-    progress = here.progress()
     print_ahead(run)
+    progress = here.progress()
+    harness.listen, harness.stop = progress.listen, progress.stop
     try:
+        progress.begin(run)
         with contextlib.closing(harness.records()) as sections:  # type: ignore[type-var]
             for section in sections:
                 progress.tell(section, run)
@@ -192,6 +197,8 @@ def carried(here: Here, harness: PGEHarness, enough: Callable[[Run], bool] = lam
         raise Interrupted(run) from None
     finally:
         progress.close()
+    if harness.stop is not None and harness.stop() and due(run):
+        raise Interrupted(run)  # It did not end: a notebook that is run whole must not go on below it.
     return run
 
 

@@ -17,8 +17,8 @@ from ..notebook import Place, names
 from ..run import Run
 from ..settings import Settings, Sources
 from ..state import FILE_NAME
+from ..widgets.progress import Progress, Quiet
 from ..workspace import DEVICE_NAMES, MAX_NAME_BYTES, composed
-from .live import Progress, Quiet
 from .since import Seen, since_last_look
 
 LONGEST_NAME = 64
