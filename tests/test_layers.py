@@ -33,7 +33,7 @@ LAYERS = """
     detached
     state workspace models prompts
     sections
-    prose latex
+    prose latex readings
     study_prose
     sandbox bank phases redaction framing disk markdown walking
     abreast

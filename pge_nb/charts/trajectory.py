@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from ..readings import Bills, noise_of
 from ..run import DONE
 from .style import (
     GROUND,
@@ -97,7 +96,7 @@ def trajectory_chart(
     """
     inches = inches_of(width)
     steps = [int(step) for step in trajectory["step"].dropna().unique()]
-    bills = _Bills.of(cost) if cost is not None and steps else None
+    bills = Bills.of(cost) if cost is not None and steps else None
     grid = _Grid.of(len(steps), inches, cost=bills is not None)
     with mpl.rc_context(PLAIN):
         roomy = grid.columns == 1 and trajectory["attempt"].nunique() <= 20
@@ -215,13 +214,6 @@ def _band(axes: Axes, rows: DataFrame, noise: float) -> None:
             best = float(row.score) if best is None else max(best, float(row.score))
 
 
-def noise_of(decisions: DataFrame) -> float | None:
-    """The change of score that the last decision took for noise; None where none told."""
-    told = [json.loads(numbers).get("noise") for numbers in decisions["numbers"].dropna()]
-    known = [float(noise) for noise in told if isinstance(noise, int | float)]
-    return known[-1] if known else None
-
-
 def _mark(style: Style, verdict: str) -> dict[str, Any]:
     passed = verdict == "pass"
     return {
@@ -263,42 +255,12 @@ def _between(axes: Axes, place: float, action: str, grid: _Grid) -> None:
 # What each attempt cost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Bills:
-    """(step, attempt) -> what making and judging it cost, in dollars; in tokens where a price is not known, or nothing cost."""
-
-    unit: str
-    amounts: Mapping[tuple[int, int], float]
-
-    @classmethod
-    def of(cls, cost: DataFrame) -> _Bills | None:
-        """The bills of the attempts; None where there are none."""
-        made = cost[cost["phase"].isin(["generate", "evaluate"]) & cost["round"].notna()]
-        tokens = made[["tokens_in", "tokens_out", "tokens_cached", "tokens_to_cache"]].sum(axis=1)
-        priced = made["dollars"].notna().all() and made["dollars"].sum() > 0
-        each = zip(made["step"], made["round"], made["dollars"] if priced else tokens, strict=True)
-        amounts: dict[tuple[int, int], float] = defaultdict(float)
-        for step, attempt, amount in each:
-            amounts[int(step), int(attempt)] += float(amount)
-        return cls(unit="dollars" if priced else "tokens", amounts=amounts) if any(amounts.values()) else None
-
-    @property
-    def most(self) -> float:
-        """The dearest attempt's: every strip has the same scale."""
-        return max(self.amounts.values())
-
-    def told(self, amount: float) -> str:
-        """An amount in few letters."""
-        if self.unit == "dollars":
-            return f"${amount:.2f}" if amount >= 0.1 else f"${amount:.3f}"
-        return f"{amount:,.0f}" if amount < 10_000 else f"{amount / 1_000:,.0f}k"
-
-
-def _strip(axes: Axes, panel: Axes, bills: _Bills, step: int, grid: _Grid) -> None:
+def _strip(axes: Axes, panel: Axes, bills: Bills, step: int, grid: _Grid) -> None:
     mine = {attempt: amount for (of, attempt), amount in bills.amounts.items() if of == step}
-    axes.bar(list(mine), list(mine.values()), width=0.5, color=PALE)
-    axes.set_xlim(panel.get_xlim())
-    axes.set_ylim(0, bills.most * (1.6 if not grid.small else 1.2))
+    left, right = panel.get_xlim()
+    axes.bar(list(mine), list(mine.values()), width=min(0.5, (right - left) / 6), color=PALE)
+    axes.set_xlim(left, right)
+    axes.set_ylim(0, bills.most * (1.7 if not grid.small else 2.2))  # every strip has the same scale
     axes.set_xticks([])
     axes.set_yticks([])
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -333,7 +295,7 @@ def _handles(styles: Mapping[str, Style], rows: DataFrame, decisions: DataFrame 
     if rows["score"].isna().any():
         yield Line2D([], [], linestyle="none", marker="$?$", color=INK, label="not measured")
     if rows.loc[rows["about"] == "criterion", "threshold"].notna().any():
-        yield Line2D([], [], color=PALE, linewidth=0.7, label="threshold (score at the right)")
+        yield Line2D([], [], color=PALE, linewidth=0.7, label="threshold")
     yield from _handles_of_decisions(decisions, rows)
 
 
@@ -341,7 +303,7 @@ def _handles_of_decisions(decisions: DataFrame | None, rows: DataFrame) -> Itera
     if decisions is None:
         return
     if (decisions["action"] == "pivot").any():
-        yield Line2D([], [], color=PALE, linewidth=1.2, linestyle=":", label="pivot (otherwise refined)")
+        yield Line2D([], [], color=PALE, linewidth=1.2, linestyle=":", label="pivot (else refined)")
     tried_again = rows.loc[rows["about"] == "overall"].groupby("step")["attempt"].count().gt(1).any()
     if tried_again and (noise := noise_of(decisions)) is not None:
         yield Patch(label=f"no trend: noise {noise:g}", **BAND)

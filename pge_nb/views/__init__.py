@@ -6,18 +6,27 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .. import frames
-from ..display import Block, Cell, Fold, Mark, Picture, Table, Verbatim, View, Words
-from ..interrupts import held_back
+from ..display import Block, Cell, Fold, Mark, Table, Verbatim, View, Words
 from ..prose import counted
 from ..records import EvaluationReport, Interruption, Proposal, Receipt, Response, StepContract
 from ..run import Run
-from .alt import alt_text
-from .costs import bill, cost_table, or_none, rounds_table
-from .ends import caveats, foot, next_move, open_questions, title
+from .costs import bill, cost_table, or_none, roles_table, rounds_table
+from .ends import foot as foot
+from .ends import open_questions
+from .evaluations import Judged as Judged
+from .evaluations import beside_view as beside_view
+from .evaluations import evaluations_view as evaluations_view
 from .findings import findings_tables
+from .plans import plan_blocks
+from .trajectories import at, chart, trajectory_blocks, worth_drawing
+from .whole import view_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
+
+
+WORTH_DRAWING = 4
+"""Steps from which the plan is drawn in the view of the whole run too."""
 
 
 def run_view(run: Run) -> View:
@@ -26,23 +35,24 @@ def run_view(run: Run) -> View:
     folds: list[Block] = [
         Fold(summary="Findings", blocks=tuple(findings_tables(run, standing=True)), see="%pge show evaluations")
     ]
-    if any(len(run.evaluations(step.number)) > 1 for step in run.steps):
-        folds.append(Fold(summary="Scores by attempt", blocks=(_chart(run),), see="%pge show trajectory"))
+    if any(len(run.evaluations(step.number)) > 1 for step in run.every_step):
+        drawn = chart(run, worth_drawing(frames.trajectory(run)))
+        folds.append(Fold(summary="Scores by attempt", blocks=(drawn,), see="%pge show trajectory"))
     criteria = run.plan.criteria if run.plan else ()
     folds += [
         Fold(
             summary=f"Plan: {counted(len(run.steps), 'step')}, {counted(len(criteria), 'criterion', 'criteria')}",
-            blocks=tuple(_plan(run)),
+            blocks=tuple(plan_blocks(run, drawn=len(run.every_step) >= WORTH_DRAWING)),
             see="%pge show plan",
         ),
         Fold(summary=bill(cost), blocks=(cost_table(cost),), see="%pge show cost"),
     ]
-    return _view(run, "run", [_steps(run), *_standing(run), *(folds if run.plan else [])], frames.plan(run))
+    return view_of(run, "run", [_steps(run), *_standing(run), *(folds if run.plan else [])], frames.plan(run))
 
 
 def plan_view(run: Run) -> View:
-    """Steps and criteria."""
-    return _view(run, "plan", list(_plan(run)), frames.plan(run))
+    """The plan drawn, its steps and criteria."""
+    return view_of(run, "plan", list(plan_blocks(run)), frames.plan(run))
 
 
 def contract_view(run: Run, step: int | None = None, check: str | None = None) -> View:
@@ -50,46 +60,31 @@ def contract_view(run: Run, step: int | None = None, check: str | None = None) -
     steps = [run.step(step).number] if step is not None else [one.number for one in run.steps]
     blocks = [block for one in steps for block in _contract(run, one, check)]
     frame = frames.checks(run)
-    return _view(
-        run, "contract", blocks or [Words("No contract was negotiated yet.")], frame[frame["step"].isin(steps)]
-    )
-
-
-def evaluations_view(run: Run, step: int | None = None, attempt: int | None = None, check: str | None = None) -> View:
-    """Findings, a row a check and criterion (or one of them): of what stands for each step, or of every attempt of one."""
-    blocks = list(findings_tables(run, step, attempt, check, standing=step is None))
-    frame = _at(frames.evaluations(run), step, attempt)
-    return _view(run, "evaluations", blocks, frame if check is None else frame[frame["on"] == check])
+    blocks = blocks or [Words("No contract was negotiated yet.")]
+    return view_of(run, "contract", blocks, frame[frame["step"].isin(steps)])
 
 
 def trajectory_view(run: Run, step: int | None = None) -> View:
     """Scores by attempt as a picture, and as numbers."""
-    frame = _at(frames.trajectory(run), step)
-    if frame.empty:
-        return _view(run, "trajectory", [Words("No attempt was evaluated yet.")], frame)
-    return _view(run, "trajectory", [_chart(run, step), Fold(summary="The numbers", blocks=(_scores(frame),))], frame)
+    return view_of(run, "trajectory", list(trajectory_blocks(run, step)), at(frames.trajectory(run), step))
 
 
 def decisions_view(run: Run, step: int | None = None) -> View:
     """What the harness did after each evaluation, and why."""
-    frame = _at(frames.decisions(run), step)
+    frame = at(frames.decisions(run), step)
     rows = [
         (f"{row.step}.{row.attempt}", Mark(str(row.action)), or_none(row.stands), str(row.reason))
         for row in frame.itertuples()
     ]
     table = Table(caption="Decisions", heads=("After attempt", "Decision", "Stands", "Reason"), rows=tuple(rows))
-    return _view(run, "decisions", [table] if rows else [Words("Nothing was decided yet.")], frame)
+    return view_of(run, "decisions", [table] if rows else [Words("Nothing was decided yet.")], frame)
 
 
 def cost_view(run: Run, step: int | None = None, attempt: int | None = None) -> View:
     """Calls, tokens, dollars and time by phase, role and round: of the whole run, of a step, or of one attempt at it."""
-    frame = _at(frames.cost(run).assign(attempt=_attempt_of), step, attempt).drop(columns="attempt")
-    return _view(
-        run,
-        "cost",
-        [Words(bill(frame)), cost_table(frame), Fold(summary="By step and round", blocks=(rounds_table(frame),))],
-        frame,
-    )
+    frame = at(frames.cost(run).assign(attempt=_attempt_of), step, attempt).drop(columns="attempt")
+    rounds = Fold(summary="By step and round", blocks=(rounds_table(frame),))
+    return view_of(run, "cost", [Words(bill(frame)), cost_table(frame), roles_table(frame), rounds], frame)
 
 
 def _attempt_of(frame: DataFrame) -> Series:
@@ -100,22 +95,7 @@ def _attempt_of(frame: DataFrame) -> Series:
 def prompt_view(run: Run, parts: Sequence[tuple[str, str]]) -> View:
     """What an agent is sent, byte for byte: labelled texts; a label without a text is a heading."""
     blocks = tuple(Verbatim(label=label, text=text) if text else Words(label) for label, text in parts)
-    return _view(run, "prompt", blocks, None)
-
-
-# What every view of a run ends with
-
-
-def _view(run: Run, what: str, blocks: Sequence[Block], df: DataFrame | None) -> View:
-    return View(
-        title=title(run) if what == "run" else f"{title(run)}: {what}",
-        mark=run.outcome if what == "run" else "",  # beside one failed attempt, "passed" would mislead
-        blocks=tuple(blocks),
-        notes=tuple(caveats(run)),
-        next=next_move(run, what),
-        foot=foot(run),
-        df=df,
-    )
+    return view_of(run, "prompt", blocks, None)
 
 
 def _standing(run: Run) -> Iterator[Block]:
@@ -134,7 +114,7 @@ def _standing(run: Run) -> Iterator[Block]:
 
 def _steps(run: Run) -> Block:
     rows = []
-    for step in run.steps:
+    for step in run.every_step:
         attempts = run.attempts(step.number)
         attempt = run.accepted(step.number) or max(attempts, default=0)
         report = run.evaluation(step.number, attempt) if attempt else None
@@ -165,36 +145,6 @@ def _stands(run: Run, step: int, report: EvaluationReport | None) -> tuple[Cell,
     accepted, state = run.accepted(step), run.state(step)
     verdict = Mark(report.verdict) if report else None
     return verdict, f"attempt {accepted} {state}" if accepted else state
-
-
-def _plan(run: Run) -> Iterator[Block]:
-    plan = run.plan
-    if plan is None:
-        yield Words("There is no plan yet.")
-        return
-    steps = [
-        (
-            step.number,
-            step.description,
-            step.skill_type,
-            ", ".join(map(str, step.depends_on)) or None,
-            " ".join(step.success),
-            Mark(run.state(step.number)),
-        )
-        for step in plan.steps
-    ]
-    yield Table(
-        caption="Steps", heads=("Step", "Work", "Skill", "Needs", "Success criteria", "State"), rows=tuple(steps)
-    )
-    if plan.criteria:
-        rows = tuple((c.name, c.weight, c.threshold, c.description) for c in plan.criteria)
-        yield Table(
-            caption="Criteria (scores 0 to 10)", heads=("Criterion", "Weight", "Threshold", "Description"), rows=rows
-        )
-    yield Words(f"Scope: {plan.scope}")
-    if plan.deliverables:
-        yield Words("Deliverables: " + ", ".join(plan.deliverables))
-    yield Fold(summary="The prompt", blocks=(Verbatim(text=run.task.prompt),))
 
 
 def _contract(run: Run, step: int, only: str | None = None) -> Iterator[Block]:
@@ -229,31 +179,3 @@ def _rounds_of_talk(run: Run, step: int) -> Iterator[tuple[Cell, ...]]:
                 f"{'agreed' if payload.agreed else 'amended'}: {payload.reason}",
                 checks,
             )
-
-
-def _chart(run: Run, step: int | None = None) -> Picture:
-    trajectory, decisions = _at(frames.trajectory(run), step), _at(frames.decisions(run), step)
-
-    def draw() -> bytes:
-        with held_back():
-            from .. import charts
-
-            return charts.png(charts.trajectory_chart(trajectory, decisions))
-
-    return Picture(draw=draw, alt=alt_text(trajectory, decisions))
-
-
-def _scores(frame: DataFrame) -> Table:
-    series = list(dict.fromkeys(frame["on"]))
-    rows = []
-    for (step, attempt), group in frame.groupby(["step", "attempt"], sort=True):
-        scores = dict(zip(group["on"], group["score"], strict=True))
-        verdict = dict(zip(group["on"], group["verdict"], strict=True)).get("overall", "unmeasured")
-        rows.append((f"{step}.{attempt}", *(scores.get(name) for name in series), Mark(str(verdict))))
-    return Table(caption="Scores, 0 to 10", heads=("Attempt", *series, "Verdict"), rows=tuple(rows))
-
-
-def _at(frame: DataFrame, step: int | None, attempt: int | None = None) -> DataFrame:
-    if step is not None:
-        frame = frame[frame["step"] == step]
-    return frame[frame["attempt"] == attempt] if attempt is not None else frame

@@ -4,21 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..prose import counted
+from ..readings import Bills, noise_of
 from ..run import DONE
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 
-def alt_text(trajectory: DataFrame, decisions: DataFrame | None = None) -> str:
+def plan_in_words(plan: DataFrame) -> str:
+    """The steps of a plan with their states, what each needs, and what took its place."""
+    from pandas import isna
+
+    said = [f"A plan of {counted(len(plan), 'step')}."]
+    for row in plan.to_dict("records"):
+        needs = f", needs {row['depends_on']}" if row["depends_on"] else ""
+        instead = "" if isna(row["replaced_by"]) else f", replaced by {row['replaced_by']}"
+        said.append(f"Step {row['step']} ({row['state']}{needs}{instead}): {row['description'].rstrip('.')}.")
+    return " ".join(said)
+
+
+def alt_text(trajectory: DataFrame, decisions: DataFrame | None = None, cost: DataFrame | None = None) -> str:
     """The numbers of a trajectory chart, in words, for whoever cannot see it."""
     told = ["Scores from 0 to 10 by attempt."]
+    bills = None if cost is None else Bills.of(cost)
+    if decisions is not None and (noise := noise_of(decisions)) is not None:
+        told.append(f"Changes within {noise:g} count as no trend.")
+    contract: dict[object, object] = {}
     for (step, attempt), rows in trajectory.groupby(["step", "attempt"], sort=True):
         scores = ", ".join(_in_words(row) for _, row in rows.iterrows() if row["about"] != "overall")
         overall = rows[rows["about"] == "overall"]
         verdict = overall["verdict"].iloc[0] if len(overall) else "unmeasured"
         score = f", overall {_number(overall['score'].iloc[0])}" if len(overall) else ""
-        told.append(f"Step {step} attempt {attempt}: {verdict}{score}; {scores}{_then(decisions, step, attempt)}.")
+        terms = rows["contract"].iloc[0]
+        new = " (new contract)" if contract.get(step, terms) != terms else ""
+        contract[step] = terms
+        bill = _bill(bills, step, attempt)
+        told.append(
+            f"Step {step} attempt {attempt}{new}: {verdict}{score}; {scores}{bill}{_then(decisions, step, attempt)}."
+        )
     return " ".join(told)
 
 
@@ -33,6 +57,11 @@ def _number(value: Any) -> str:
     from pandas import isna
 
     return "not measured" if isna(value) else f"{round(float(value), 1):g}"
+
+
+def _bill(bills: Bills | None, step: Any, attempt: Any) -> str:
+    amount = bills.amounts.get((int(step), int(attempt))) if bills else None
+    return "" if amount is None or bills is None else f"; {bills.told(amount)} {bills.unit}".replace(" dollars", "")
 
 
 def _then(decisions: DataFrame | None, step: object, attempt: object) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..display import Cell, Table
+from ..display import Cell, Share, Table
 from ..prose import counted
+from ..readings import TOKENS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -15,10 +16,29 @@ if TYPE_CHECKING:
 def cost_table(frame: DataFrame) -> Table:
     """By phase and role, steps and rounds together."""
     rows = [
-        (str(phase), str(group["role"].iloc[0]) if phase != "unfinished" else None, *_amounts(group))
+        (
+            str(phase),
+            str(group["role"].iloc[0]) if phase != "unfinished" else None,
+            *_amounts(group),
+            _share(group, frame),
+        )
         for phase, group in frame.groupby("phase", sort=False)
     ]
-    return Table(caption="Cost by phase", heads=("Phase", "Role", *AMOUNTS), rows=tuple(rows))
+    return Table(caption="Cost by phase", heads=("Phase", "Role", *AMOUNTS, _shared(frame)), rows=tuple(rows))
+
+
+def roles_table(frame: DataFrame) -> Table:
+    """By role and model, with the sum of all."""
+    known = frame[frame["role"].notna()]
+    rows: list[tuple[Cell, ...]] = [
+        (str(role), ", ".join(dict.fromkeys(group["model"])), *_amounts(group), _share(group, frame))
+        for role, group in known.groupby("role", sort=False)
+    ]
+    if len(frame) > len(known):
+        rest = frame[frame["role"].isna()]
+        rows.append(("unfinished", None, *_amounts(rest), _share(rest, frame)))
+    rows.append(("together", None, *_amounts(frame), None))
+    return Table(caption="Cost by role", heads=("Role", "Model", *AMOUNTS, _shared(frame)), rows=tuple(rows))
 
 
 AMOUNTS = ("Calls", "Tokens in", "Tokens out", "Cached", "Dollars", "Seconds")
@@ -29,6 +49,21 @@ def _amounts(group: DataFrame) -> Iterable[Cell]:
         yield int(group[name].sum()) if group[name].notna().all() else None
     yield _dollars(group) or "no price"
     yield f"{group['seconds'].sum():,.1f}"
+
+
+def _in_dollars(frame: DataFrame) -> bool:
+    """Whether shares are of dollars: of tokens where a price is not known, or nothing cost."""
+    return bool(frame["dollars"].notna().all() and frame["dollars"].sum() > 0)
+
+
+def _shared(frame: DataFrame) -> str:
+    return "Share of dollars" if _in_dollars(frame) else "Share of tokens"
+
+
+def _share(group: DataFrame, frame: DataFrame) -> Cell:
+    columns = ["dollars"] if _in_dollars(frame) else TOKENS
+    part, whole = (float(one[columns].sum().sum()) for one in (group, frame))
+    return Share(part / whole) if whole else None
 
 
 def _dollars(group: DataFrame) -> str | None:
@@ -49,7 +84,7 @@ def rounds_table(frame: DataFrame) -> Table:
 
 def bill(frame: DataFrame) -> str:
     """The whole cost in one line."""
-    tokens = int(frame[["tokens_in", "tokens_out", "tokens_cached", "tokens_to_cache"]].sum().sum())
+    tokens = int(frame[TOKENS].sum().sum())
     calls = int(frame["calls"].sum())
     dollars = _dollars(frame) or "no price known"
     unfinished = int(frame.loc[frame["phase"] == "unfinished", "calls"].sum())

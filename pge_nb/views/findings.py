@@ -2,64 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from ..display import Block, Cell, Fold, Mark, Picture, Table, Verbatim, Words, number
+from ..display import WHOLE, Block, Cell, Fold, Mark, Picture, Table, Verbatim, Words, cut, number
 from ..errors import StateDamaged
 from ..prose import counted
-from ..records import EvaluationReport, Evidence, Finding
+from ..records import EvaluationReport, Evidence, Finding, Section, StepContract, Verdict
 from ..run import Run
 from ..workspace import Objects
 
 
 def findings_tables(
-    run: Run, step: int | None = None, attempt: int | None = None, on: str | None = None, *, standing: bool
+    run: Run,
+    step: int | None = None,
+    attempt: int | None = None,
+    on: str | None = None,
+    *,
+    verdict: Verdict | None = None,
+    standing: bool,
 ) -> Iterator[Block]:
     """A table an evaluation; with ``standing``, only of what stands for each step, or was tried last.
 
-    ``on`` names one check or criterion; None: all of them.
+    ``on`` names one check or criterion, ``verdict`` what was found; None: all of them.
     """
-    steps = [run.step(step).number] if step is not None else [one.number for one in run.steps]
-    tables = [table for number in steps for table in _tables(run, number, attempt, on, standing=standing)]
+    steps = [run.step(step).number] if step is not None else [one.number for one in run.every_step]
+    chosen = _Chosen(attempt=attempt, on=on, verdict=verdict, standing=standing)
+    tables = [table for number in steps for table in _tables(run, number, chosen)]
     yield from tables or [Words("Nothing was evaluated there yet.")]
 
 
-def _tables(run: Run, step: int, attempt: int | None, on: str | None, *, standing: bool) -> Iterator[Block]:
-    chosen = attempt or (run.accepted(step) if standing else None)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chosen:
+    """Which evaluations of a step, and which of their findings."""
+
+    attempt: int | None
+    on: str | None
+    verdict: Verdict | None
+    standing: bool
+
+    def holds(self, finding: Finding) -> bool:
+        """Whether the finding is one of them."""
+        return self.on in (None, finding.on) and self.verdict in (None, finding.verdict)
+
+
+def _tables(run: Run, step: int, of: _Chosen) -> Iterator[Block]:
+    chosen = of.attempt or (run.accepted(step) if of.standing else None)
     sections = [s for s in run.of("evaluation", step) if chosen is None or s.record.attempt == chosen]
-    for section in sections[-1:] if standing else sections:
-        report, record = section.payload, section.record
+    if of.standing:
+        sections = [section for section in sections if section.record.purpose in DECIDING][-1:]
+    for section in sections:
+        report = section.payload
         if isinstance(report, EvaluationReport):
-            again = f", round {record.round}" if record.round and record.round > 1 else ""
-            caption = (
-                f"Step {step}, attempt {record.attempt}{again}: {report.verdict}, overall {number(report.overall)}"
-            )
-            findings = [finding for finding in report.findings if on in (None, finding.on)]
-            yield Table(caption=caption, heads=HEADS, rows=tuple(_finding(run, step, report, f) for f in findings))
-            yield from (Words(note) for note in report.notes)
-            if not standing:
-                yield from _seen(run, report)
-            if report.unusable:
-                yield Fold(
-                    summary="The judge's reply, which could not be used", blocks=(Verbatim(text=report.unusable.text),)
-                )
+            findings = [finding for finding in report.findings if of.holds(finding)]
+            if findings or not of.verdict:
+                yield _table(run, section, report, findings)
+                yield from _below(run, report, of)
 
 
+def _table(run: Run, section: Section, report: EvaluationReport, findings: Sequence[Finding]) -> Table:
+    record = section.record
+    which = f" ({record.purpose})" if record.purpose not in (None, "gate") else ""
+    which += f", round {record.round}" if record.round and record.round > 1 else ""
+    said = f"{report.verdict}, overall {number(report.overall)}"
+    contract = contract_at(run, section)
+    rows = tuple(_finding(run, contract, report, finding) for finding in findings)
+    return Table(caption=f"Step {record.step}, attempt {record.attempt}{which}: {said}", heads=HEADS, rows=rows)
+
+
+def _below(run: Run, report: EvaluationReport, of: _Chosen) -> Iterator[Block]:
+    yield from (Words(note) for note in report.notes)
+    if not of.standing:
+        yield from _seen(run, report)
+    if report.unusable:
+        text = cut(report.unusable.text, WHOLE)
+        yield Fold(summary="The judge's reply, which could not be used", blocks=(Verbatim(text=text),))
+
+
+def contract_at(run: Run, section: Section) -> StepContract | None:
+    """The contract by which an evaluation was made: a later one may give the same id to another check."""
+    held = [one.payload for one in run.of("contract", section.record.step) if one.seq < section.seq]
+    return held[-1] if held and isinstance(held[-1], StepContract) else None
+
+
+DECIDING = frozenset({"gate", "kept"})
+"""Purposes of the evaluations that count for an attempt."""
 LINE = 160
 HEADS = ("Check or criterion", "Score", "Threshold", "Verdict", "Why", "Evidence")
 
 
-def _finding(run: Run, step: int, report: EvaluationReport, finding: Finding) -> tuple[Cell, ...]:
-    contract = run.contract(step)
+def _finding(run: Run, contract: StepContract | None, report: EvaluationReport, finding: Finding) -> tuple[Cell, ...]:
     says = {check.id: check.says for check in contract.checks} if contract else {}
     thresholds = {c.name: c.threshold for c in run.plan.criteria} if run.plan else {}
     name = f"{finding.on}: {says[finding.on]}" if finding.about == "check" and finding.on in says else finding.on
     threshold = thresholds.get(finding.on) if finding.about == "criterion" else None
-    why = f"{finding.why}. {finding.says}" if finding.says else finding.why
-    return name, finding.score, threshold, Mark(finding.verdict), why, _evidence(report, finding)
+    return name, finding.score, threshold, Mark(finding.verdict), reason_of(finding), evidence_of(report, finding)
 
 
-def _evidence(report: EvaluationReport, finding: Finding) -> str | None:
+def reason_of(finding: Finding) -> str:
+    """Why the verdict is what it is, and what the rater said."""
+    return f"{finding.why}. {finding.says}" if finding.says else finding.why
+
+
+def evidence_of(report: EvaluationReport, finding: Finding) -> str | None:
+    """The evidence that a finding cites, in words, and its quote; None where it cites none."""
     issued = {evidence.id: evidence for evidence in report.evidence}
     said = []
     for cited in finding.evidence:
