@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ..models.choose import is_practice
+from ..models.practice import judge_of
 from ..payloads import Json, compact, decode
 from ..prompts import fill
 from ..study_records import Example, Rater
@@ -40,7 +42,7 @@ def judge(
 ) -> Rater:
     """A judge with its id: another model, prompt, example, mode or effort is another rater. No prompt: the shipped one."""
     told = prompt or "\n\n".join(fill(name) for name in PROMPTS[mode])
-    made_of: dict[str, Json] = {"model": model, "prompt": told, "mode": mode}
+    made_of: dict[str, Json] = {"model": judge_of(model) if is_practice(model) else model, "prompt": told, "mode": mode}
     made_of |= {"examples": [compact(example) for example in examples]} if examples else {}
     made_of |= {"effort": effort} if effort else {}
     return Rater(

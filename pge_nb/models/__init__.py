@@ -25,9 +25,9 @@ Stop = Callable[[], bool]
 class About:
     """What a call is for. Never sent: logs are addressed by it, and the practice model answers from it.
 
-    ``phase`` is plan, propose, respond, generate or evaluate. ``turn`` counts from 0 the calls of one phase. The fields
-    from ``task`` on are for the practice model: the practice task, the hash of the attempt under evaluation, and the ids
-    of what it is to give findings on and may cite.
+    ``phase`` is plan, replan, propose, respond, withhold, generate or evaluate. ``run`` is named by calls that a study makes, outside any run.
+    ``turn`` counts from 0 the calls of one phase. The fields from ``task`` on are for the practice model: the practice task,
+    the hash of the attempt under evaluation, and the ids of what it is to give findings on and may cite.
     """
 
     role: Role
@@ -36,6 +36,7 @@ class About:
     attempt: int | None = None
     purpose: Purpose | None = None
     round: int | None = None
+    run: str | None = None
     turn: int = 0
     task: str | None = None
     attempt_hash: str | None = None
@@ -46,12 +47,14 @@ class About:
     criteria: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
+    part: str = ""
 
     @property
     def address(self) -> str:
         """Where the call stands in the run; with a hash of what is sent, its key in the call log."""
         parts = (self.role, self.phase, self.step, self.attempt, self.purpose, self.round, self.turn)
-        return "/".join("-" if part is None else str(part) for part in parts)
+        address = "/".join("-" if part is None else str(part) for part in parts)
+        return address if self.run is None else f"{address}/{self.run}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,16 +135,30 @@ class Reply:
 class CallBroken(ModelFailed):
     """A call that was sent and gave no whole reply: it may have been billed.
 
-    ``usage`` is what is known of it; None where nothing was told. Every other ``ModelFailed`` costs nothing.
+    ``usage`` is what is known of it; None where nothing was told. ``passing``: it was lost on the way, and may come through
+    when it is asked again. Every other ``ModelFailed`` costs nothing.
     """
 
-    def __init__(self, fact: str, next_move: str, usage: Usage | None = None) -> None:
+    def __init__(self, fact: str, next_move: str, usage: Usage | None = None, *, passing: bool = False) -> None:
         super().__init__(fact, next_move)
         self.usage = usage
+        self.passing = passing
 
 
 class CallStopped(CallBroken):
     """A call that ended because ``stop()`` said so."""
+
+
+class NotNow(ModelFailed):
+    """A service that does not answer now, and may later. It cost nothing.
+
+    ``after``: the seconds that it asks to wait; None where it names none. ``met``: whether it was reached at all.
+    """
+
+    def __init__(self, fact: str, next_move: str, after: float | None = None, *, met: bool = True) -> None:
+        super().__init__(fact, next_move)
+        self.after = after
+        self.met = met
 
 
 class Model(Protocol):

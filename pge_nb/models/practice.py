@@ -111,6 +111,12 @@ def _number(key: str, value: str) -> float:
         raise BadInput(f"The practice setting {key} is {value!r}, not a number.", f"Write {key}=1, say.") from None
 
 
+def judge_of(name: str) -> str:
+    """The simulated evaluator of a model name without its luck and the generator's skill: the same judge has the same one."""
+    usual = PracticeSettings()
+    return dataclasses.replace(PracticeSettings.parse(name), skill=usual.skill, seed=usual.seed).model_name
+
+
 WORDS = ((8.5, "Very good."), (7.0, "Sound."), (5.0, "Some weak spots."), (0.0, "Real faults."))
 """Least score -> what the evaluator says beside it; nothing that a threshold could contradict."""
 
@@ -141,6 +147,8 @@ class Practice:
         if about.phase == "plan":
             return fenced(planned(task, about.skills, Draws(task.name, request, self.settings)))
         step = bank.practice_step(task, about.step or 0)
+        if about.phase == "replan":
+            return fenced({"reason": "The bank knows no smaller steps in place of this one.", "steps": []})
         if about.phase == "propose":
             return propose(step, about.round or 1)
         if about.phase == "respond":

@@ -1,0 +1,136 @@
+"""An attempt as its evaluation at the gate saw it, kept still: so that another rater can be asked about the very same.
+
+Contract, artifacts and the outcomes of the reviews are those of the gate; nothing is run again. All of it is held by value.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from ..errors import BadInput
+from ..models import About, Request
+from ..phases import number
+from ..records import Check, EvaluationReport, Evidence
+from ..run import Run
+from ..study_records import Rater
+from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
+from ..workspace import Objects
+from .equipment import Equipment
+from .generator import listed
+from .hearing import hear
+from .inputs_told import inputs_told
+from .judging import Docket, difference, laid_before, shared_out
+from .raters import system_of
+
+NONCE_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frozen:
+    """What a rater is asked of one attempt.
+
+    ``claims`` are what reviews decided, ``docket`` what is left to a judge with all evidence, ``brief`` the message of the
+    gate's judge. ``practice`` is the practice task's name.
+    """
+
+    run: str
+    step: int
+    attempt: int
+    attempt_hash: str
+    practice: str | None
+    checks: tuple[Check, ...]
+    claims: tuple[Claim, ...]
+    docket: Docket
+    brief: str
+    missing: tuple[str, ...]
+    max_tokens: int
+
+    def request(self, rater: Rater, sample: int) -> Request:
+        """The judge call."""
+        about = About(
+            role="evaluator",
+            phase="evaluate",
+            run=self.run,
+            step=self.step,
+            attempt=self.attempt,
+            task=self.practice,
+            attempt_hash=self.attempt_hash,
+            checks=tuple(check.id for check in self.docket.checks),
+            criteria=tuple(criterion.name for criterion in self.docket.criteria),
+            evidence=tuple(f"{evidence.id}:{evidence.on}" for evidence in self.docket.evidence),
+        )
+        return Request(
+            model=rater.model,
+            effort=rater.effort or None,
+            system=system_of(rater),
+            messages=({"role": "user", "content": self.brief},),
+            max_tokens=self.max_tokens,
+            about=about,
+            sample=sample,
+            # The mark tells artifacts from what is said about them; it differs by attempt, and repeats must not differ by it.
+            nonce=self.attempt_hash[-2 * NONCE_BYTES :],
+        )
+
+
+def freeze(run: Run, step: int, attempt: int, objects: Objects) -> Frozen:
+    """The attempt as its last evaluation at the gate saw it. ``BadInput`` where there is none, or a part of it is gone."""
+    report, contract, made = run.evaluation(step, attempt), run.contract(step), run.attempts(step).get(attempt)
+    if report is None or contract is None or made is None:
+        raise BadInput(f"Attempt {step}.{attempt} has no evaluation at the gate.", "%pge show evaluations lists those.")
+    evidence = _laid_out(report)
+    texts = shared_out({one.id: objects.whole(one.body) for one in evidence})
+    decided = {finding.on: finding for finding in report.findings if finding.by not in (JUDGE, "harness")}
+    docket = Docket(
+        checks=tuple(check for check in contract.checks if check.id not in decided),
+        criteria=run.plan.criteria if run.plan else (),
+        evidence=evidence,
+        texts=texts,
+    )
+    diff = difference(run.attempts(step).get(attempt - 1), made, objects)
+    said = listed("The person whose task it is says:", run.amendments(step, "evaluate"))
+    laid = laid_before(docket, contract.checks, diff)
+    return Frozen(
+        run=run.task.run,
+        step=step,
+        attempt=attempt,
+        attempt_hash=made.hash,
+        practice=run.task.practice,
+        checks=contract.checks,
+        claims=tuple(
+            Claim(on=one.on, by=one.by, met=one.verdict == "pass", evidence=one.evidence) for one in decided.values()
+        ),
+        docket=docket,
+        brief="\n\n".join(filter(None, (said, inputs_told(run), laid))),
+        missing=made.missing,
+        max_tokens=int(number(run.settings, "max_tokens")),
+    )
+
+
+def grade_again(equipment: Equipment, frozen: Frozen, rater: Rater, sample: int) -> EvaluationReport:
+    """Ask a judge about the attempt; reviews keep what they decided. ``sample`` tells repeats apart, from 0."""
+    started = time.monotonic()
+    docket, heard = frozen.docket, None
+    if docket.ids:
+        heard = hear(equipment, frozen.request(rater, sample), docket)
+    claims = (*frozen.claims, *(heard.claims if heard else ()))
+    findings = (*grade(frozen.checks, docket.criteria, claims, docket.texts), *undelivered(frozen.missing))
+    return EvaluationReport(
+        rater=rater.id,
+        attempt_hash=frozen.attempt_hash,
+        verdict=verdict_of(findings),
+        overall=overall(findings, docket.criteria),
+        findings=findings,
+        unusable=None if heard is None or heard.unusable is None else equipment.objects.body(heard.unusable),
+        notes=heard.notes if heard else (),
+        calls=heard.calls if heard else (),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _laid_out(report: EvaluationReport) -> tuple[Evidence, ...]:
+    """What lay before the judge at first: reviews and artifacts. What it looked up itself came behind them."""
+    last = max(
+        (n for n, one in enumerate(report.evidence, 1) if one.method == "artifact"), default=len(report.evidence)
+    )
+    return report.evidence[:last]

@@ -1,0 +1,318 @@
+"""Replay: every kept attempt is graded again by other raters, without touching its run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING, Final
+
+from ..agents.equipment import Equipment
+from ..agents.frozen import Frozen, freeze, grade_again
+from ..agents.raters import rater_of
+from ..errors import BadInput, LimitReached
+from ..frames import frame_of
+from ..frames.columns import COUNT, NUMBER, TEXT, Columns
+from ..models import CallStopped, Model
+from ..models.choose import ByName
+from ..models.limits import Limits, Prices
+from ..models.recording import Recording
+from ..payloads import encode
+from ..prose import counted
+from ..records import EvaluationReport, Usage
+from ..run import Run
+from ..study_records import Rater, Study
+from ..workspace import Objects
+from .pool import carried_out
+from .study import StudyFile
+from .units import FOLDER, Graded, Units, graded_of, name_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+KIND: Final = "regrade"
+CALLS = FOLDER / "calls.jsonl"
+"""Beside ``study.md``: every call of its studies, kept as those of a run are."""
+MOST_REPEATS = 100
+REPLY_TOKENS = 1_500
+"""Of a grading, where the gate's own cannot tell."""
+
+GRADED: Columns = {
+    "run": TEXT,
+    "step": COUNT,
+    "attempt": COUNT,
+    "rater": TEXT,
+    "repeat": COUNT,
+    "verdict": TEXT,
+    "overall": NUMBER,
+    "gate": TEXT,
+    "flipped": TEXT,
+    "tokens": COUNT,
+    "dollars": NUMBER,
+    "seconds": NUMBER,
+    "error": TEXT,
+}
+"""The columns of `Regraded.frame`."""
+EFFECTS: Columns = {
+    "rater": TEXT,
+    "repeat": COUNT,
+    "attempts": COUNT,
+    "flipped": COUNT,
+    "pass_to_fail": COUNT,
+    "fail_to_pass": COUNT,
+    "unmeasured": COUNT,
+    "retries_saved": COUNT,
+    "retries_added": COUNT,
+    "tokens": COUNT,
+    "dollars": NUMBER,
+}
+"""The columns of `Regraded.effects`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One grading to be made: an attempt, a rater, and which repeat (from 0)."""
+
+    frozen: Frozen
+    rater: Rater
+    sample: int
+    gate: EvaluationReport
+
+    @property
+    def name(self) -> str:
+        """The unit's name: all that the reply depends on is in it."""
+        one = self.frozen
+        return name_of([KIND, one.run, one.step, one.attempt, self.rater.id, self.sample, one.attempt_hash, one.brief])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """What a replay will take: gradings that are not there yet, likely tokens and dollars (None: a model has no price)."""
+
+    there: int
+    units: int
+    tokens: int
+    dollars: float | None
+
+    def __str__(self) -> str:
+        cost = "" if self.dollars is None else f", likely ${self.dollars:.2f}"
+        there = f"; {self.there:,} are there already" if self.there else ""
+        return f"{counted(self.units, 'grading')} to make, likely {self.tokens:,} tokens{cost}{there}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regraded:
+    """What a replay came to. ``failed`` holds what could not be graded and why; ``stopped`` why it ended early, empty if not."""
+
+    asked: tuple[Asked, ...]
+    graded: tuple[Graded, ...]
+    failed: tuple[tuple[Asked, str], ...]
+    stopped: str = ""
+
+    def frame(self) -> DataFrame:
+        """A row a grading, those that failed with their error. ``flipped`` is "pass to fail", say, where the gate said other."""
+        return frame_of(GRADED, [_row(one, self._report(one), self._error(one)) for one in self.asked])
+
+    def effects(self) -> DataFrame:
+        """A row a rater and repeat: flipped verdicts, and the retries that it would have saved or added at the gate.
+
+        Retries are counted within steps over the attempts that were made: saved where it passes one before the gate's last,
+        added (at least one) where it passes none of them although the gate passed the last.
+        """
+        rows = []
+        for rater, sample in dict.fromkeys((one.rater.id, one.sample) for one in self.asked):
+            mine = [one for one in self.asked if (one.rater.id, one.sample) == (rater, sample)]
+            told = [(one, report) for one in mine if (report := self._report(one)) is not None]
+            flips = [_flip(one.gate.verdict, report.verdict) for one, report in told]
+            saved, added = _retries(told)
+            usage = [call for _, report in told for call in report.calls]
+            prices = [call.dollars for call in usage]
+            rows.append(
+                (
+                    *(rater, sample + 1, len(told), sum(map(bool, flips))),
+                    *(flips.count("pass to fail"), flips.count("fail to pass")),
+                    *(sum(report.verdict == "unmeasured" for _, report in told), saved, added),
+                    *(sum(call.usage.total for call in usage), None if None in prices else sum(p for p in prices if p)),
+                )
+            )
+        return frame_of(EFFECTS, rows)
+
+    def _report(self, asked: Asked) -> EvaluationReport | None:
+        return self._reports().get(
+            (asked.frozen.run, asked.frozen.step, asked.frozen.attempt, asked.rater.id, asked.sample)
+        )
+
+    def _reports(self) -> dict[tuple[str, int, int, str, int], EvaluationReport]:
+        return {(one.run, one.step, one.attempt, one.rater, one.sample): one.report for one in self.graded}
+
+    def _error(self, asked: Asked) -> str | None:
+        return next((why for one, why in self.failed if one is asked), None)
+
+
+def asked_of(runs: Iterable[Run], raters: Sequence[Rater], *, repeats: int = 1) -> tuple[Asked, ...]:
+    """The gradings that a replay consists of: every attempt that was evaluated under the contract in force, by every rater.
+
+    ``BadInput`` where there is nothing to grade, or a run was not opened from a file: its artifacts stand beside it.
+    """
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise BadInput(f"repeats is {repeats!r}.", f"Give a whole number from 1 to {MOST_REPEATS}.")
+    if not raters:
+        raise BadInput("No rater was named.", "%pge rater lists those there are.")
+    found = tuple(
+        Asked(frozen=frozen, rater=rater, sample=sample, gate=gate)
+        for run in runs
+        for frozen, gate in _attempts(run)
+        for rater in raters
+        for sample in range(repeats)
+    )
+    if not found:
+        raise BadInput("No attempt was evaluated yet.", "%pge run first, then grade it again.")
+    return found
+
+
+def _attempts(run: Run) -> Iterator[tuple[Frozen, EvaluationReport]]:
+    if run.root is None:
+        raise BadInput("This run was not opened from a file.", "Open it with open_run(PATH).")
+    objects = Objects(run.root)
+    for step in run.steps:
+        for attempt, report in run.evaluations(step.number).items():
+            yield freeze(run, step.number, attempt, objects), report
+
+
+def ahead(study: StudyFile, asked: Sequence[Asked], prices: Prices | None = None) -> Ahead:
+    """What is still to be made of a replay, and what it will likely take: the input that is sent, and replies as the gate's."""
+    prices = prices or Prices.load()
+    units = Units(study.directory, KIND)
+    missing = [one for one in asked if one.frozen.docket.ids and units.get(one.name) is None]
+    there = sum(units.get(one.name) is not None for one in asked)
+    tokens, dollars = 0, 0.0
+    unpriced = False
+    for one in missing:
+        replies = [call.usage.output_tokens for call in one.gate.calls]
+        usage = Usage(
+            input_tokens=one.frozen.request(one.rater, one.sample).input_bytes // 4,
+            output_tokens=sum(replies) if replies else REPLY_TOKENS,
+        )
+        cost = prices.cost(one.rater.model, usage)
+        tokens, dollars, unpriced = tokens + usage.total, dollars + (cost or 0.0), unpriced or cost is None
+    return Ahead(there=there, units=len(missing), tokens=tokens, dollars=None if unpriced else dollars)
+
+
+def regrade(
+    study: StudyFile,
+    asked: Sequence[Asked],
+    *,
+    model: Model | None = None,
+    limits: Limits | None = None,
+    parallel: int = 4,
+    told: Callable[[int, int], None] | None = None,
+) -> Regraded:
+    """Make the gradings that are not there yet, up to ``parallel`` at a time; each is kept when it is made.
+
+    ``model`` stands in for every rater's. ``limits`` bind all calls of the studies of this directory together. ``told`` is given
+    how many are done, and of how many. A limit, or an interruption (which is raised), ends it with what was made kept; the same
+    call goes on from there.
+    """
+    study.keep(*{one.rater.id: one.rater for one in asked}.values())
+    units = Units(study.directory, KIND)
+    ended = Event()
+    equipment = Equipment(
+        model=Recording(study.directory / CALLS, model or ByName(), limits=limits, header={"study": KIND}),
+        objects=Objects(study.directory),
+        reviews={},
+        stop=ended.is_set,
+    )
+    graded: dict[str, Graded] = {}
+    failed: list[tuple[Asked, str]] = []
+    stopped = ""
+    waiting: list[Asked] = []
+    for one in asked:
+        found = graded_of(units.get(one.name))
+        if found is None:
+            waiting.append(one)
+        else:
+            graded[one.name] = found
+    before = len(graded)
+
+    def make(one: Asked) -> Graded:
+        report = grade_again(equipment, one.frozen, one.rater, one.sample)
+        made = Graded(
+            run=one.frozen.run,
+            step=one.frozen.step,
+            attempt=one.frozen.attempt,
+            rater=one.rater.id,
+            sample=one.sample,
+            report=report,
+        )
+        units.put(one.name, encode(made))
+        return made
+
+    for one, outcome in carried_out(waiting, make, parallel=parallel, ended=ended):
+        if isinstance(outcome, Graded):
+            graded[one.name] = outcome
+        elif isinstance(outcome, LimitReached | CallStopped):
+            stopped = stopped or outcome.fact
+        else:
+            failed.append((one, outcome.fact))
+        if told is not None:
+            told(len(graded), len(asked))
+    if len(graded) > before:
+        what = {"raters": sorted({one.rater.id for one in asked}), "runs": sorted({one.frozen.run for one in asked})}
+        study.add(
+            Study(study=KIND, asked=what, units=len(graded), failed=len(failed), sha256=units.sha256()), by="harness"
+        )
+    return Regraded(
+        asked=tuple(asked),
+        graded=tuple(graded[one.name] for one in asked if one.name in graded),
+        failed=tuple(failed),
+        stopped=stopped,
+    )
+
+
+def kept(study: StudyFile) -> Iterator[Graded]:
+    """Every grading that is kept beside a study file, in the order of the units' names."""
+    for _, outcome in Units(study.directory, KIND):
+        if (one := graded_of(outcome)) is not None:
+            yield one
+
+
+def gate_raters(runs: Iterable[Run]) -> tuple[Rater, ...]:
+    """The judges of the runs' gates, each once."""
+    return tuple({rater.id: rater for rater in (rater_of(run.settings) for run in runs)}.values())
+
+
+def _row(one: Asked, report: EvaluationReport | None, error: str | None) -> tuple[object, ...]:
+    frozen, gate = one.frozen, one.gate
+    head = (frozen.run, frozen.step, frozen.attempt, one.rater.id, one.sample + 1)
+    if report is None:
+        return (*head, None, None, gate.verdict, None, None, None, None, error)
+    prices = [call.dollars for call in report.calls]
+    return (
+        *head,
+        *(report.verdict, report.overall, gate.verdict, _flip(gate.verdict, report.verdict) or None),
+        sum(call.usage.total for call in report.calls),
+        None if None in prices else sum(price for price in prices if price),
+        *(sum(call.seconds for call in report.calls), error),
+    )
+
+
+def _flip(gate: str, other: str) -> str:
+    return "" if gate == other else f"{gate} to {other}"
+
+
+def _retries(told: Sequence[tuple[Asked, EvaluationReport]]) -> tuple[int, int]:
+    """Retries saved and added, summed over steps."""
+    steps: dict[tuple[str, int], list[tuple[int, str, str]]] = {}
+    for one, report in told:
+        steps.setdefault((one.frozen.run, one.frozen.step), []).append(
+            (one.frozen.attempt, one.gate.verdict, report.verdict)
+        )
+    saved = added = 0
+    for attempts in steps.values():
+        attempts.sort()
+        passed = next((n for n, (_, _, verdict) in enumerate(attempts) if verdict == "pass"), None)
+        if passed is not None:
+            saved += len(attempts) - 1 - passed
+        elif attempts[-1][1] == "pass":
+            added += 1
+    return saved, added
