@@ -16,7 +16,7 @@ from ..models import Request
 from ..models.choose import is_practice
 from ..phases import due
 from ..prose import counted
-from ..records import Choice, Role
+from ..records import Choice, Role, Verdict
 from ..run import Run
 from ..views.hidden import hidden_view
 from .addresses import Address, located
@@ -28,6 +28,7 @@ from .here import Here
 from .rehearsing import DryRun, rehearsed, rehearsed_further
 from .sent import parts
 from .standing import run_view
+from .use_it import side_of
 
 What = Literal["run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt", "hidden"]
 ROLES: tuple[Role, ...] = ("planner", "generator", "evaluator")
@@ -72,10 +73,18 @@ def show(
     here: Here,
     what: Annotated[What, "what to look at"] = "run",
     /,
-    *at: Annotated[str, "STEP[.ATTEMPT][/CHECK], after NAME@N: for another run; for a prompt, a role before it"],
+    *at: Annotated[
+        str,
+        "STEP[.ATTEMPT][/CHECK], after NAME@N: for another run; for a prompt, a role before it; several evaluations side by side",
+    ],
     at_: Annotated[int | None, "as it stood after this section; they are counted from 0"] = None,
+    verdict: Annotated[Verdict | None, "of the evaluations only what has this verdict"] = None,
 ) -> View:
     """Look at a run: its plan, contracts, evaluations, trajectory, decisions, cost, or what an agent was sent."""
+    if verdict and what != "evaluations":
+        raise BadInput("--verdict is of evaluations alone.", f"%pge show evaluations --verdict {verdict}")
+    if what == "evaluations" and len(at) > 1 and at_ is None:
+        return views.beside_view([side_of(here, one) for one in at], verdict)
     role = at[0] if what == "prompt" and at and at[0] in ROLES else ""
     text = " ".join(at[1:] if role else at)
     there, run, place = located(text, here)
@@ -85,7 +94,7 @@ def show(
     elif what == "run":
         view = run_view(run, there.path) if at_ is None else views.run_view(then)
     else:
-        view = _shown(then, what, place)
+        view = _shown(then, what, place, verdict)
     view = view if there is here else of(text.partition(":")[0], view)
     if at_ is not None:
         return _dated(view, at_, len(run.sections) - 1, " ".join(("%pge show", what, *at)))
@@ -106,11 +115,11 @@ def _dated(view: View, number: int, last: int, line: str) -> View:
     return replace(view, title=f"{view.title}, as of section {number} of {last}", next=further)
 
 
-def _shown(run: Run, what: What, place: Address) -> View:
+def _shown(run: Run, what: What, place: Address, verdict: Verdict | None) -> View:
     if what == "contract":
         return views.contract_view(run, place.step, place.check)
     if what == "evaluations":
-        return views.evaluations_view(run, place.step, place.attempt, place.check)
+        return views.evaluations_view(run, place.step, place.attempt, place.check, verdict=verdict)
     if what == "trajectory":
         return views.trajectory_view(run, place.step)
     if what == "decisions":

@@ -43,14 +43,14 @@ def diff(here: Here, old: At, new: At, /) -> View:
     """What changed in the files from one attempt to another, line by line; each may be of another run."""
     from ..views.work import diff_view
 
-    return diff_view(_side(here, old), _side(here, new))
+    return diff_view(side_of(here, old), side_of(here, new))
 
 
 def restore(here: Here, at: At, /) -> View:
     """Put an attempt's files, of whichever run, into the working directory; a file of yours in the way is kept as an object."""
     from ..views.work import files_view
 
-    side = _side(here, at)
+    side = side_of(here, at)
     own = here.needs_run()
     other = StateFile(located(at, here)[0].path) if side.whose else None
     displaced = PGEHarness(HarnessConfig(shared_state_path=here.path)).restore(side.step, side.attempt, out_of=other)
@@ -116,7 +116,7 @@ def _whose(at: str) -> str:
     return parted(at)[0]
 
 
-def _side(here: Here, at: str) -> Side:
+def side_of(here: Here, at: str) -> Side:
     """The one attempt that is named, or that stands for the step."""
     from ..views.work import Side
 

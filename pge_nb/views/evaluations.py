@@ -17,6 +17,7 @@ from ..run import Run
 from .ends import caveats, foot, next_move, title
 from .findings import DECIDING, contract_at, evidence_of, findings_tables, reason_of
 from .whole import view_of
+from .work import Side
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -228,30 +229,17 @@ def _threshold(columns: Sequence[Column], cells: Sequence[dict[Row, Finding]], r
 # Side by side
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """One side of a comparison: the last evaluation of an attempt; ``whose`` names its run, "": the one at hand."""
-
-    run: Run
-    step: int
-    attempt: int
-    whose: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.whose}:{self.step}.{self.attempt}" if self.whose else f"{self.step}.{self.attempt}"
-
-    @property
-    def column(self) -> Column:
-        """Its evaluation; ``BadInput`` where there is none."""
-        found = columns_of(self.run, self.step, self.attempt, whose=f"{self.whose}:" if self.whose else "")
-        if not found:
-            raise BadInput(f"Attempt {self} was not evaluated yet.", "%pge show evaluations lists what was.")
-        return found[-1]
+def _judged(side: Side) -> Column:
+    """The last evaluation of an attempt; ``BadInput`` where there is none."""
+    found = columns_of(side.run, side.step, side.attempt, whose=f"{side.whose}:" if side.whose else "")
+    if not found:
+        raise BadInput(f"Attempt {side} was not evaluated yet.", "%pge show evaluations lists what was.")
+    return found[-1]
 
 
-def beside_view(sides: Sequence[Judged], verdict: Verdict | None = None) -> View:
+def beside_view(sides: Sequence[Side], verdict: Verdict | None = None) -> View:
     """The findings of several attempts side by side, and in words what changed from the first to the last."""
-    columns = [side.column for side in sides]
+    columns = [_judged(side) for side in sides]
     rows = _rows(columns, None, verdict)
     names = " and ".join(map(str, sides))
     table = _with_changes(_table(f"Attempts {names}", columns, rows, whole=verdict is None), columns)
@@ -293,13 +281,13 @@ def _changed(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
         yield "They were judged by different contracts: what only one of them asks for stands in its column alone."
 
 
-def _whole(sides: Iterable[Judged], verdict: Verdict | None) -> Iterator[Block]:
+def _whole(sides: Iterable[Side], verdict: Verdict | None) -> Iterator[Block]:
     for side in sides:
         tables = findings_tables(side.run, side.step, side.attempt, verdict=verdict, standing=True)
         yield Fold(summary=f"The findings of attempt {side}", blocks=tuple(tables))
 
 
-def _frame(sides: Sequence[Judged], verdict: Verdict | None) -> DataFrame:
+def _frame(sides: Sequence[Side], verdict: Verdict | None) -> DataFrame:
     from pandas import concat
 
     each = [_only(frames.evaluations(side.run), side.step, side.attempt, None, verdict) for side in sides]
