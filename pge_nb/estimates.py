@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .models.choose import is_practice
+from .models.choose import is_practice, models_in
 from .models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS, Prices
 from .payloads import Json
 from .phases import GATE_EVALUATIONS, ROLE_OF, PhaseName, negotiation, number
@@ -85,9 +85,7 @@ class Estimate:
 
 def costs_money(settings: Mapping[str, Json]) -> bool:
     """Whether a run asks a live model: none that is simulated, and no recording."""
-    models = settings.get("models")
-    names = [str(name) for name in models.values()] if isinstance(models, dict) else []
-    return not settings.get("recording") and any(not is_practice(name) for name in names)
+    return not settings.get("recording") and any(not is_practice(name) for name in models_in(settings))
 
 
 def estimate(settings: Mapping[str, Json], run: Run, prices: Prices) -> Estimate:
@@ -174,14 +172,14 @@ def _ahead(
 ) -> Ahead:
     usages = [call.usage for call in own.get(phase) or [call for made in own.values() for call in made]]
     usage = _mean(usages) if usages else TYPICAL[phase]
-    model = _model(settings, phase)
+    amounts = [prices.cost(model, usage) for model in _models(settings, phase)]
     return Ahead(
         phase=phase,
         least=calls[0],
         likely=calls[1],
         most=calls[2],
         tokens=usage.total,
-        dollars=prices.cost(model, usage),
+        dollars=_dearest(amounts),
     )
 
 
@@ -195,14 +193,22 @@ def _mean(usages: Sequence[Usage]) -> Usage:
     )
 
 
-def _model(settings: Mapping[str, Json], phase: PhaseName) -> str:
-    models = settings.get("models")
-    return str(models.get(ROLE_OF[phase], "")) if isinstance(models, dict) else ""
+def _models(settings: Mapping[str, Json], phase: PhaseName) -> list[str]:
+    """The models that may be asked in a phase: the role's, and where attempts are made those of the skills."""
+    models, skills = settings.get("models"), settings.get("skills")
+    role = str(models.get(ROLE_OF[phase], "")) if isinstance(models, dict) else ""
+    return [role, *(models_in({"skills": skills}) if phase == "generate" else [])]
+
+
+def _dearest(amounts: Sequence[float | None]) -> float | None:
+    """The highest of the amounts; None where one is not known."""
+    return None if None in amounts else max(amount for amount in amounts if amount is not None)
 
 
 def _most(settings: Mapping[str, Json], phase: PhaseName, prices: Prices) -> float | None:
-    price = prices.of(_model(settings, phase))
-    return price.most(LONGEST_BRIEF, int(number(settings, "max_tokens"))) if price else None
+    found = [prices.of(model) for model in _models(settings, phase)]
+    most = int(number(settings, "max_tokens"))
+    return _dearest([price.most(LONGEST_BRIEF, most) if price else None for price in found])
 
 
 def _left(settings: Mapping[str, Json], run: Run) -> tuple[float, float]:

@@ -37,6 +37,7 @@ from .records import (
 )
 from .results import HarnessResult, result_of, working_directory
 from .run import Run
+from .skills.keeping import Keeper
 from .state import StateFile
 from .workspace import Objects, bring, layered, place
 
@@ -67,6 +68,7 @@ class PGEHarness:
         self.listen = listen
         self.stop = stop
         self.state = open_state(self.config.state_path)
+        self._keeper = Keeper(self.config.registry)
 
     # From outside
 
@@ -254,7 +256,8 @@ class PGEHarness:
     def _decide(self, equipment: Equipment, run: Run, step: int, attempt: int) -> tuple[Record, ...]:
         """The decision; what it accepts is in the working directory before the decision is in the file."""
         decision, question = decide(run, step, attempt)
-        records = [Record(payload=decision, by="harness", step=step, attempt=attempt)]
+        records = [Record(payload=note, by="harness") for note in self._keeper.keep(run)]
+        records += [Record(payload=decision, by="harness", step=step, attempt=attempt)]
         if question is not None:
             records.append(Record(payload=question, by="harness", step=step))
         if decision.attempt is not None:

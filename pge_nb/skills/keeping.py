@@ -10,6 +10,8 @@ from pathlib import Path
 from ..errors import BadInput
 from ..models.choose import is_practice, models_in
 from ..payloads import Json
+from ..records import Note
+from ..run import Run
 from . import frozen_in
 from .registry import SkillRegistry
 
@@ -34,6 +36,30 @@ def registry_of(
     if place:
         return SkillRegistry(_expanded(Path(place)))
     return SkillRegistry(data_directory(environ) / FILE) if is_live(settings) else None
+
+
+class Keeper:
+    """Keeps how the skills of one run did, whichever thread asks for it; where that cannot be, the run goes on without it."""
+
+    def __init__(self, chosen: Path | str | None) -> None:
+        self._chosen = chosen
+        self._since = 0
+        self._broken = False
+
+    def keep(self, run: Run) -> tuple[Note, ...]:
+        """Record the evaluations of the run that are not in its registry yet; where that fails, a note, once a run."""
+        if self._broken:
+            return ()
+        seen = len(run.sections)
+        try:
+            if registry := registry_of(run.settings, self._chosen):
+                registry.take(run, self._since)
+        except BadInput as error:
+            self._broken = True  # to wait for it again at each decision would help nobody
+            note = Note(text=f"{error.fact} How the skills of this run do is not kept.")
+            return () if any(section.payload == note for section in run.of("note")) else (note,)
+        self._since = seen
+        return ()
 
 
 def hints_of(settings: Mapping[str, Json], registry: SkillRegistry | None) -> str:

@@ -11,6 +11,7 @@ import csv
 import hashlib
 import math
 import sqlite3
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,7 +31,7 @@ HINTED_TASKS = 12
 HINTED_SKILLS = 3
 LONGEST_NAME = 80
 """Characters of a skill or task type that are kept; a planner may have written a paragraph there."""
-SECONDS_TO_WAIT = 60.0
+SECONDS_TO_WAIT = 30.0
 """For another process that is writing."""
 COLUMNS = ("skill_type", "task_type", "score", "reason")
 HINTS = "How skills did at earlier work, by task_type (mean score from 0 to 10):"
@@ -216,11 +217,13 @@ class SkillRegistry:
 
 def _mean(scores: list[tuple[float, str]]) -> tuple[float, int, float, float]:
     """Mean, count and interval of scores, each with its run."""
-    from ..calibration import signed_error
+    from ..calibration import CalibrationWarning, signed_error
 
     values, runs = [score for score, _ in scores], [run for _, run in scores]
     groups = runs if len(set(runs)) < len(runs) else None
-    mean, low, high = signed_error([0.0] * len(values), values, groups=groups)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CalibrationWarning)  # that runs are few is what a wide interval says
+        mean, low, high = signed_error([0.0] * len(values), values, groups=groups)
     ends = (low, high) if math.isfinite(low) and math.isfinite(high) else (0.0, 10.0)
     return mean, len(values), max(0.0, ends[0]), min(10.0, ends[1])
 
