@@ -13,7 +13,6 @@ from ..run import Run
 from .costs import bill, cost_table, or_none, roles_table, rounds_table
 from .ends import foot as foot
 from .ends import open_questions
-from .evaluations import Judged as Judged
 from .evaluations import beside_view as beside_view
 from .evaluations import evaluations_view as evaluations_view
 from .findings import findings_tables
