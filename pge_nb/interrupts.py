@@ -1,13 +1,38 @@
-"""Ctrl-C at a moment when it would leave something half made."""
+"""Ctrl-C at a moment when it would leave something half made, and work in a thread that Ctrl-C does not reach."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 
 from .errors import Stopped
+
+ASKED: ContextVar[Callable[[], bool] | None] = ContextVar("asked", default=None)
+"""Whether what is carried out in this context is to end; None: nobody can ask for that."""
+
+
+class Cut(BaseException):
+    """What was under way is ended. No `Exception`: what failed by itself is a fact about the work, and this is none."""
+
+
+@contextlib.contextmanager
+def may_be_cut(asked: Callable[[], bool]) -> Iterator[None]:
+    """Inside the block, in this context alone, whoever waits for something asks `asked` whether to go on."""
+    token = ASKED.set(asked)
+    try:
+        yield
+    finally:
+        ASKED.reset(token)
+
+
+def look_up() -> None:
+    """``Cut`` where what is carried out in this context is to end; for loops that wait."""
+    asked = ASKED.get()
+    if asked is not None and asked():
+        raise Cut
 
 
 @contextlib.contextmanager

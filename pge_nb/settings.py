@@ -32,7 +32,12 @@ Source = Literal["flag", "%config", "pyproject.toml", "profile", "environment", 
 OF_THE_NOTEBOOK: tuple[Source, ...] = ("flag", "%config", "pyproject.toml")
 PROJECT: Source = "pyproject.toml"
 PREFIX = "PGE_NB_"
-AS_FLAGS: Mapping[str, str] = {"budget": "max_dollars", "steps": "max_steps", "max_retries": "max_retries_per_step"}
+AS_FLAGS: Mapping[str, str] = {
+    "budget": "max_dollars",
+    "steps": "max_steps",
+    "max_retries": "max_retries_per_step",
+    "parallel": "max_parallel",
+}
 """The settings that a flag calls by another word, by that word: it is understood in a file and in the environment too."""
 MAX_FILE_BYTES = 1_000_000
 

@@ -29,18 +29,18 @@ LAYERS = """
     config
     reviews skills
     results estimates
-    contracts decisions moving inputs
+    contracts decisions moving inputs pauses driving
     detached
     state workspace models prompts
     sections
     prose latex readings
     study_prose
     sandbox bank phases redaction framing disk markdown walking
-    abreast
+    abreast clock
     run settable verdict dag vagueness
     records
     study_records
-    payloads interrupts nearness columns
+    payloads interrupts nearness columns crew
     calibration
     errors
 """

@@ -40,6 +40,7 @@ from .loop import Tool, Turns, turns
 from .replies import Files, Unusable, files_in, json_somewhere
 from .skilled import skill_of, skill_told, tools_told
 from .terms import Terms, changeable, method_lines, promised, proposal_shape, read_terms, shown
+from .withholding import how_many, missed_on
 
 FILES_BUDGET = 24_000
 """Characters of dependencies' files that a brief shows; what is cut is marked."""
@@ -175,12 +176,17 @@ class Generator(Agent):
 
     def _findings(self, report: EvaluationReport) -> list[str]:
         texts = {evidence.id: self.equipment.objects.whole(evidence.body) for evidence in report.evidence}
+        hidden = missed_on(report)
         lines: list[str] = []
         for finding in report.findings:
             score = "" if finding.score is None else f" ({finding.score:g} of 10)"
-            lines.append(f"- {finding.on}: {finding.verdict}{score}: {finding.why}. {finding.says}".rstrip())
+            # A judge who has read which input was missed may name it.
+            says = "" if finding.on in hidden or {*hidden.values()} & {*finding.evidence} else finding.says
+            lines.append(f"- {finding.on}: {finding.verdict}{score}: {finding.why}. {says}".rstrip())
             if finding.verdict == "fail" and finding.by != "judge":
-                lines += [f"  {texts.get(name, '')[:1_500]}" for name in finding.evidence]
+                lines += [f"  {texts.get(name, '')[:1_500]}" for name in finding.evidence if name != hidden.get(finding.on)]
+            if finding.verdict == "fail" and finding.on in hidden:
+                lines.append(f"  of hidden inputs: {how_many(texts[hidden[finding.on]])}")
         return lines
 
     def _as_it_is(self, run: Run, step: int, attempt: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from .. import bank
-from ..config import LIMITS, HarnessConfig
+from ..config import LIMITS, UNSAID, HarnessConfig
 from ..errors import BadInput
 from ..harness import PGEHarness
 from ..inputs import given, recorded_inputs
@@ -28,6 +28,8 @@ class LimitFlags:
     max_retries: Annotated[int | None, "so many attempts after a step's first"] = None
     budget: Annotated[float | None, "at most so many dollars, over the whole run"] = None
     max_tokens_total: Annotated[int | None, "at most so many tokens, over the whole run"] = None
+    max_seconds: Annotated[float | None, "at most so many seconds at work, over the whole run"] = None
+    parallel: Annotated[int | None, "so many steps are worked on at once"] = None
     until_met: Annotated[bool, "retry until every check is met, within the limits"] = False
 
     def limits(self) -> dict[str, Json]:
@@ -36,6 +38,8 @@ class LimitFlags:
             "max_retries_per_step": self.max_retries,
             "max_dollars": self.budget,
             "max_tokens_total": self.max_tokens_total,
+            "max_seconds": self.max_seconds,
+            "max_parallel": self.parallel,
             "until_met": self.until_met or None,
         }
         return {name: value for name, value in given.items() if value is not None}
@@ -121,7 +125,9 @@ def amend_limits(
     raised: dict[str, Json] = {
         name: value for name in LIMITS if (value := _raised(run, name, configured.get(name))) is not None
     }
-    changed = {name: value for name, value in flags.limits().items() if run.settings.get(name) != value}
+    changed = {
+        name: value for name, value in flags.limits().items() if run.settings.get(name, UNSAID.get(name)) != value
+    }
     if changed := raised | changed:
         harness.amend("", **changed)
 

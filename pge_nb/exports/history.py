@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from ..abreast import standing_outputs
 from ..agents.generator import base_tree
 from ..errors import BadInput, PgeError
 from ..markdown import visible
@@ -136,7 +137,7 @@ def commits(run: Run) -> list[Commit]:
         elif isinstance(payload, Decision) and step is not None and payload.action in STANDING:
             if (accepted := numbers.get((step, payload.attempt or 0))) is None:
                 continue
-            tree = layered(told.task.files, *(told.outputs(one.number) for one in told.steps))
+            tree = layered(told.task.files, *standing_outputs(told))
             found.append(_commit(section, "main", (main, accepted), tree, _about_decision(run, payload, step)))
             main = len(found) - 1
     return found

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from ..interrupts import look_up
 from ..sandbox import Bounds, confined
 from ..sandbox.watching import BREATH, Meter, end
 
@@ -43,6 +44,7 @@ class Server:
         while self._child.poll() is None and time.monotonic() < until:
             with contextlib.suppress(OSError), socket.create_connection((HOST, self.port), timeout=1):
                 return True
+            look_up()
             time.sleep(BREATH)
         return False
 

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..interrupts import look_up
+
 MAX_OUTPUT = 1_000_000
 CHUNK = 65_536
 BREATH = 0.05
@@ -106,7 +108,10 @@ def _members(session: int) -> Iterator[str]:
 
 
 def watch(child: subprocess.Popen[bytes], stdin: bytes, deadline: float, meter: Meter, *, supervised: bool) -> Ran:
-    """Feed and drain the child until it ends, is late, or says or writes too much; then nothing of it is left running."""
+    """Feed and drain the child until it ends, is late, or says or writes too much; then nothing of it is left running.
+
+    ``Cut`` where what waits for it is to end: the child is then still to be ended.
+    """
     if child.stdin is None or child.stdout is None or child.stderr is None:
         raise TypeError("the child must have three pipes")
     taken = {child.stdout: bytearray(), child.stderr: bytearray()}
@@ -132,11 +137,13 @@ def watch(child: subprocess.Popen[bytes], stdin: bytes, deadline: float, meter: 
                 for stream, got in taken.items():
                     _drain(stream.fileno(), got)
                 break
+            look_up()
             late = time.monotonic() >= deadline
             cut = any(len(got) > MAX_OUTPUT for got in taken.values())
             full = meter.over()
     while not (late or cut or full) and child.poll() is None:
         # It has closed its outputs and goes on.
+        look_up()
         late = not _ends(child, min(BREATH, deadline - time.monotonic())) and time.monotonic() >= deadline
         full = meter.over()
     code = end(child, supervised=supervised)
