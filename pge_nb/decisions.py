@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 from .payloads import Json
 from .phases import fresh_answer, number
+from .prose import counted
 from .records import Answer, Decision, EvaluationReport, Question
 from .run import Run
 from .verdict import share_met, trend, weakest
@@ -43,31 +46,71 @@ def decide(run: Run, step: int, attempt: int) -> tuple[Decision, Question | None
         return Decision(action="accept", attempt=attempt, reason=reason, numbers=_numbers(run, step, attempt)), None
     if report.verdict == "unmeasured":
         return _ask(run, step, attempt, f"attempt {attempt} could not be measured, {_times(run, step, attempt)}")
-    if attempt < 1 + number(run.settings, "max_retries_per_step"):
+    if stuck := _without_progress(run, step):
+        return _exhausted(run, step, attempt, *stuck)
+    if run.settings.get("until_met") or attempt < 1 + number(run.settings, "max_retries_per_step"):
         return _again(run, step, attempt), None
-    return _exhausted(run, step, attempt)
+    return _exhausted(
+        run, step, attempt, "the only attempt failed" if attempt == 1 else f"all {attempt} attempts failed"
+    )
 
 
 def _again(run: Run, step: int, attempt: int) -> Decision:
     """Refine while the trajectory rises or has been flat only once; pivot when it was flat or falling twice."""
     scores = _since_pivot(run, step)
     noise = number(run.settings, "noise")
-    flat = 0
-    for index in range(len(scores) - 1, 0, -1):
-        if trend(scores[index], max(scores[:index]), noise) == "rising":
-            break
-        flat += 1
+    flat = _flat(scores, noise)
     numbers = _numbers(run, step, attempt) | {"noise": noise, "flat_or_falling": flat}
+    first = leading(run, step)
+    goes_for = f"; until all is met, the next attempt goes first for {first}" if first else ""
+    numbers |= {"goes_for": first} if first else {}
     if flat >= FLAT_BEFORE_PIVOT:
         reason = f"the score was flat or falling {flat} times, changes within {noise:g} counted as flat"
-        return Decision(action="pivot", reason=reason, numbers=numbers)
+        return Decision(action="pivot", reason=reason + goes_for, numbers=numbers)
     if len(scores) < 2:
         reason = "there is no trajectory yet"
     elif flat:
         reason = f"the score was flat or falling once, within {noise:g} counted as flat"
     else:
         reason = f"the score rises by more than {noise:g}"
-    return Decision(action="refine", reason=reason, numbers=numbers)
+    return Decision(action="refine", reason=reason + goes_for, numbers=numbers)
+
+
+def leading(run: Run, step: int) -> str:
+    """What the next attempt goes for first where a run retries until all is met; empty where it does not.
+
+    The first check, in the contract's order, that the last evaluation did not find met; else the first criterion below its
+    threshold. Before there is an evaluation under the contract, its first check.
+    """
+    contract = run.contract(step)
+    if not run.settings.get("until_met") or contract is None:
+        return ""
+    reports = run.evaluations(step)
+    if not reports:
+        return contract.checks[0].id if contract.checks else ""
+    return next((one.on for one in reports[max(reports)].findings if one.verdict != "pass"), "")
+
+
+def _flat(scores: Sequence[float], noise: float) -> int:
+    """How many scores at the end, in a row, do not rise above the best before them by more than the noise."""
+    flat = 0
+    for index in range(len(scores) - 1, 0, -1):
+        if trend(scores[index], max(scores[:index]), noise) == "rising":
+            break
+        flat += 1
+    return flat
+
+
+def _without_progress(run: Run, step: int) -> tuple[str, dict[str, Json]] | None:
+    """Why a step's retries count as used up before they are, and in numbers: ``max_flat`` attempts in a row, pivots included."""
+    limit, noise = run.settings.get("max_flat"), number(run.settings, "noise")
+    scores = [report.overall for report in run.evaluations(step).values() if report.overall is not None]
+    flat = _flat(scores, noise)
+    if not isinstance(limit, int) or flat < limit:
+        return None
+    best = max(scores[:-flat])
+    reason = f"{counted(flat, 'attempt')} in a row did not rise above the best before, {best:g}, by more than {noise:g}"
+    return reason, {"noise": noise, "flat_or_falling": flat, "max_flat": limit, "best": round(best, 4)}
 
 
 def _since_pivot(run: Run, step: int) -> list[float]:
@@ -83,13 +126,26 @@ def _since_pivot(run: Run, step: int) -> list[float]:
     return scores
 
 
-def _exhausted(run: Run, step: int, attempt: int) -> tuple[Decision, Question | None]:
-    """The first of ``on_exhausted`` that applies; a step for which none does is given up."""
+def _exhausted(
+    run: Run, step: int, attempt: int, spent: str, why: Mapping[str, Json] = MappingProxyType({})
+) -> tuple[Decision, Question | None]:
+    """The first of ``on_exhausted`` that applies; a step for which none does is given up.
+
+    ``spent`` says in what way the retries are used up, ``why`` the same in numbers.
+    """
+    decision, question = _first_way(run, step, attempt, spent)
+    return replace(decision, numbers={**decision.numbers, **why}), question
+
+
+def _first_way(run: Run, step: int, attempt: int, spent: str) -> tuple[Decision, Question | None]:
     ways = run.settings["on_exhausted"]
-    spent = "the only attempt failed" if attempt == 1 else f"all {attempt} attempts failed"
     for way in ways if isinstance(ways, list) else []:
         if way == "keep" and (kept := _keep(run, step, spent)):
             return kept, None
+        if way == "replan":
+            if decision := _replan(run, step, attempt, spent):
+                return decision, None
+            spent += _not_again(run, step)
         if way == "advance":
             best = best_attempt(run, step)
             return Decision(
@@ -102,6 +158,34 @@ def _exhausted(run: Run, step: int, attempt: int) -> tuple[Decision, Question | 
             return _ask(run, step, attempt, spent)
     reason = f"{spent}, and no way to go on applies"
     return Decision(action="stop", reason=reason, numbers=_numbers(run, step, attempt)), None
+
+
+def _replan(run: Run, step: int, attempt: int, spent: str) -> Decision | None:
+    """Cut the step into smaller ones; give it up where two replans in a row used its skill; None where it was cut enough."""
+    cuts, most = len(run.line(step)) - 1, _most_replans(run)
+    numbers = _numbers(run, step, attempt) | {"replans": cuts, "max_replans": most}
+    if skill := run.same_skill(step):
+        reason = (
+            f"{spent}; two replans in a row used the skill {skill!r} and failed: infeasible with the skills at hand"
+        )
+        return Decision(action="stop", reason=reason, numbers=numbers)
+    if run.replan(step) is not None or cuts >= most:
+        return None
+    reason = f"{spent}; it is cut into smaller steps, replan {cuts + 1} of at most {most}"
+    return Decision(action="replan", reason=reason, numbers=numbers | {"replans": cuts + 1})
+
+
+def _not_again(run: Run, step: int) -> str:
+    """Why a step is not cut into smaller ones, to be added to what else is told; empty where nobody expects it."""
+    tried, line = run.replan(step), run.line(step)
+    if tried is not None:
+        return f"; the planner could not cut it into smaller steps ({tried.why})"
+    return f"; step {line[0]} was cut {counted(len(line) - 1, 'time')} already" if len(line) > 1 else ""
+
+
+def _most_replans(run: Run) -> int:
+    most = run.settings.get("max_replans", 1)
+    return most if isinstance(most, int) else 1
 
 
 def _keep(run: Run, step: int, spent: str) -> Decision | None:
@@ -134,9 +218,10 @@ def _answered(run: Run, step: int, attempt: int, answer: Answer) -> Decision:
 
 def _numbers(run: Run, step: int, attempt: int | None) -> dict[str, Json]:
     report = run.evaluation(step, attempt) if attempt is not None else None
+    endless = bool(run.settings.get("until_met"))
     return {
         "attempts": len(run.attempts(step)),
-        "attempts_allowed": int(1 + number(run.settings, "max_retries_per_step")),
+        "attempts_allowed": None if endless else int(1 + number(run.settings, "max_retries_per_step")),
         "overall": _rounded(report.overall if report else None),
         "weakest": _rounded(_weakest(run, report)),
     }

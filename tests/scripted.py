@@ -48,9 +48,11 @@ def fenced(value: object) -> str:
 
 
 def role_of(request: Request) -> str:
-    """planner, propose, respond, withhold, generate or evaluate, from the system prompt."""
+    """planner, replan, propose, respond, withhold, generate or evaluate, from the system prompt."""
     system = request["system"]
     text = system if isinstance(system, str) else "".join(block["text"] for block in system)
+    if "One step of your plan failed" in text:
+        return "replan"
     if "You are the planner" in text:
         return "planner"
     if "you propose its contract" in text:
@@ -93,6 +95,8 @@ def honest(request: Request) -> str:
     role = role_of(request)
     if role == "planner":
         return fenced(PLAN)
+    if role == "replan":
+        return fenced({"reason": "one function cannot be cut", "steps": []})
     step = step_of(request)
     if role == "propose":
         return fenced({"deliverables": ["calc.py"], "checks": CHECKS[step]})

@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from .. import dag
 from ..models import About, Reply, Request
 from ..payloads import Json
 from ..phases import Phase, number
@@ -18,8 +17,10 @@ from ..run import Run
 from ..skills import frozen_in
 from ..verdict import meant
 from ..workspace import composed, refused
+from . import replanning
 from .equipment import Agent, ask, effort_of, model_of
 from .inputs_told import inputs_told
+from .planned import read_steps, text, texts
 from .replies import Unusable, json_somewhere
 from .skilled import hints_in, skills_told, unknown_skill, with_known_skills
 
@@ -40,6 +41,8 @@ class Planner(Agent):
 
     def request(self, run: Run, phase: Phase) -> Request:
         """The call that this phase begins with."""
+        if phase.name == "replan":
+            return replanning.request(run, phase)
         settings = run.settings
         return Request(
             model=model_of(settings, "planner"),
@@ -63,6 +66,8 @@ class Planner(Agent):
         or that is longer than ``max_steps``, is sent back once; after that it is mended and cut, or where nothing can be read,
         made of the prompt alone: one step. All of it is told in its notes.
         """
+        if phase.name == "replan":
+            return (replanning.replan(self.equipment, run, phase),)
         started = time.monotonic()
         limit = int(number(run.settings, "max_steps"))
         criteria = default_criteria(run.settings)
@@ -123,17 +128,14 @@ def read_plan(value: dict[str, Json], criteria: tuple[Criterion, ...], *, strict
     listed = value.get("steps")
     if not isinstance(listed, list) or not listed:
         raise Unusable("the plan has no steps")
-    steps = tuple(_step(item, number, notes) for number, item in enumerate(listed, 1))
-    if strict and (why := dag.fault(steps)):
-        raise Unusable(why)
-    steps = dag.in_order(_mended(steps, notes))
+    steps = read_steps(listed, notes, strict=strict)
     found = _criteria(value.get("criteria"), notes)
     if not found and criteria:
         notes.append("the plan named no criteria; the default ones stand")
-    deliverables = tuple(composed(path) for path in _texts(value.get("deliverables")) if refused(path) is None)
+    deliverables = tuple(composed(path) for path in texts(value.get("deliverables")) if refused(path) is None)
     return Plan(
-        title=_text(value.get("title")) or _text(steps[0].description),
-        scope=_text(value.get("scope")),
+        title=text(value.get("title")) or text(steps[0].description),
+        scope=text(value.get("scope")),
         deliverables=deliverables,
         steps=steps,
         criteria=found or criteria,
@@ -152,56 +154,10 @@ def cut_to(plan: Plan, limit: int) -> Plan:
     return replace(plan, steps=plan.steps[:limit], notes=(*plan.notes, told))
 
 
-def _step(item: Json, number: int, notes: list[str]) -> Step:
-    if isinstance(item, str):
-        item = {"description": item}
-    if not isinstance(item, dict):
-        raise Unusable(f"step {number} is neither an object nor a sentence")
-    description = _text(item.get("description", item.get("title")))
-    if not description:
-        raise Unusable(f"step {number} has no description")
-    listed = item.get("depends_on")
-    needs: list[int] = []
-    for given in listed if isinstance(listed, list) else [] if listed is None else [listed]:
-        need = int(given) if isinstance(given, str) and given.strip().isdecimal() and len(given) < 6 else given
-        if isinstance(need, int) and not isinstance(need, bool):
-            needs.append(need)
-        else:
-            notes.append(f"step {number} cannot depend on {need!r:.40}, which is no step; left out")
-    return Step(
-        number=number,
-        description=description,
-        skill_type=_text(item.get("skill_type")) or "general",
-        task_type=_text(item.get("task_type")) or "general",
-        depends_on=tuple(sorted(set(needs))),
-        success=tuple(_texts(item.get("success"))),
-    )
-
-
-def _mended(steps: tuple[Step, ...], notes: list[str]) -> tuple[Step, ...]:
-    """The steps without the dependencies that lead nowhere, and without the last of each circle; all are told."""
-    found = {step.number: step for step in steps}
-    for step in steps:
-        for need in step.depends_on:
-            if need not in found:
-                _leave_out(found, step.number, need)
-                notes.append(f"step {step.number} cannot depend on {need}, which is no step; left out")
-    while path := dag.circle(found.values()):
-        *_, last, first = path
-        _leave_out(found, last, first)
-        notes.append(f"step {last} cannot depend on {first}, which waits for it ({dag.told(path)}); left out")
-    return tuple(found.values())
-
-
-def _leave_out(steps: dict[int, Step], number: int, need: int) -> None:
-    step = steps[number]
-    steps[number] = replace(step, depends_on=tuple(other for other in step.depends_on if other != need))
-
-
 def _criteria(value: Json, notes: list[str]) -> tuple[Criterion, ...]:
     found: dict[str, Criterion] = {}
     for item in value if isinstance(value, list) else []:
-        name = composed(_text(item.get("name"))[:MAX_NAME].strip()) if isinstance(item, dict) else ""
+        name = composed(text(item.get("name"))[:MAX_NAME].strip()) if isinstance(item, dict) else ""
         if CHECK_ID.fullmatch(name):
             # Findings name checks and criteria alike.
             name = f"criterion {name}"
@@ -222,7 +178,7 @@ def _criteria(value: Json, notes: list[str]) -> tuple[Criterion, ...]:
             notes.append(f"the threshold {threshold!r:.40} of {name!r:.40} is no number from 0 to 10; 7 stands")
             threshold = 7
         found[name] = Criterion(
-            name=name, description=_text(item.get("description")), weight=weight, threshold=float(threshold)
+            name=name, description=text(item.get("description")), weight=weight, threshold=float(threshold)
         )
     if len(found) > MAX_CRITERIA:
         notes.append(f"{len(found) - MAX_CRITERIA} criteria above {MAX_CRITERIA} were left out")
@@ -238,13 +194,3 @@ def _of_prompt(prompt: str, criteria: tuple[Criterion, ...]) -> Plan:
         criteria=criteria,
         notes=(note,),
     )
-
-
-def _text(value: Json) -> str:
-    return value.strip() if isinstance(value, str) else ""
-
-
-def _texts(value: Json) -> list[str]:
-    if isinstance(value, str):
-        value = [value]
-    return [item.strip() for item in value if isinstance(item, str) and item.strip()] if isinstance(value, list) else []
