@@ -29,6 +29,7 @@ from .framing import Broken, Frame, Place, Tail, walk
 from .prose import counted
 from .records import Interruption, Note, Plan, Record, Section
 from .run import Run
+from .runs import Runs
 from .sections import NotUnderstood, framed, readable, redacted, round_key, section_of
 
 FILE_NAME = "shared_state.md"
@@ -363,7 +364,7 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     return StateFile(place).read()
 
 
-def open_runs(glob: str) -> list[Run]:
+def open_runs(glob: str) -> Runs:
     """The runs of all state files, or directories with one, that the pattern matches; in order of their paths."""
     found = globbing.glob(str(Path(glob).expanduser()), recursive=True)  # noqa: PTH207 - absolute patterns too
     matches = sorted(map(Path, found))
@@ -371,7 +372,7 @@ def open_runs(glob: str) -> list[Run]:
     runs = [open_run(place) for place in dict.fromkeys(places) if place.is_file()]
     if not runs:
         raise BadInput(f"No state file matches {glob}.", f"A pattern looks like 'runs/*/{FILE_NAME}' or 'runs/*'.")
-    return runs
+    return Runs(runs)
 
 
 # What is damage

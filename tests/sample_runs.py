@@ -310,3 +310,34 @@ def asking_run() -> Run:
             ]
         )
     )
+
+
+def replanned_run() -> Run:
+    """Step 2 of three failed and was cut into steps 4 and 5, of which the first was attempted once."""
+    numbers = {1: (), 2: (1,), 3: (2,)}
+    first = replace(
+        plan(), steps=tuple(r.Step(number=n, description=f"Part {n}", depends_on=on) for n, on in numbers.items())
+    )
+    smaller = (
+        r.Step(number=4, description="The first half of part 2", depends_on=(1,)),
+        r.Step(number=5, description="The second half of part 2", depends_on=(4,)),
+    )
+    steps = (first.steps[0], *smaller, replace(first.steps[2], depends_on=(4, 5)))
+    cut = replace(first, steps=steps, replan=r.Replan(step=2, by=(4, 5), why="it asked for two things at once"))
+    return Run(
+        sections(
+            [
+                *opening(the_plan=first),
+                *negotiated(1),
+                *tried(1, 1, attempt(1, "first"), report(1, (8.0, 8.0))),
+                decided(1, 1, "accept", "passed", 1),
+                *negotiated(2),
+                *tried(2, 1, attempt(1, "first"), report(1, (2.0, 3.0), ("fail", "fail", "pass"))),
+                decided(2, 1, "replan", "all attempts failed"),
+                r.Record(payload=cut, by="planner"),
+                *negotiated(4),
+                *tried(4, 1, attempt(1, "first"), report(1, (6.0, 8.0))),
+                decided(4, 1, "refine", "first attempt"),
+            ]
+        )
+    )

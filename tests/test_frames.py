@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from sample_runs import hostile_run, long_run, sample_records, sample_run
+from sample_runs import contract, hostile_run, long_run, replanned_run, sample_records, sample_run, sections
 
 from pge_nb import frames
+from pge_nb.exports import tables
 from pge_nb.frames import columns
 from pge_nb.models import About, CallBroken, Reply, Request, text_reply
 from pge_nb.models.recording import Recording
 from pge_nb.records import Record, Usage
 from pge_nb.run import Run
+from pge_nb.runs import Runs
 from pge_nb.state import StateFile
 
 NAMES = ("tasks", "plan", "criteria", "checks", "attempts", "evaluations", "trajectory", "decisions", "calls", "cost")
@@ -86,8 +89,6 @@ def test_a_call_without_a_price_makes_the_dollars_of_its_group_unknown() -> None
     records = sample_records()
     plan = records[1].payload
     unpriced = replace(plan, calls=(replace(plan.calls[0], dollars=None),))  # type: ignore[union-attr,type-var]
-    from sample_runs import sections
-
     run = Run(sections([records[0], Record(payload=unpriced, by="planner"), *records[2:]]))  # type: ignore[arg-type]
     frame = frames.cost(run).set_index("phase")
     assert pd.isna(frame.loc["plan", "dollars"])
@@ -132,3 +133,85 @@ def _request(phase: str) -> Request:
 def test_a_lone_surrogate_from_an_agent_is_shown_and_breaks_nothing() -> None:
     run = sample_run("lone \ud800 surrogate")
     assert frames.tasks(run)["prompt"].iloc[0] == "lone \\ud800 surrogate"
+
+
+# What is promised of them
+
+FRAMES_DOC = (Path(__file__).parents[1] / "docs" / "frames.md").read_text(encoding="utf-8")
+KINDS = {
+    "text": columns.TEXT,
+    "number": columns.NUMBER,
+    "count": columns.COUNT,
+    "flag": columns.FLAG,
+    "time": columns.TIME,
+}
+
+
+def documented() -> dict[str, dict[str, str]]:
+    """Frame -> column -> type, as the table of docs/frames.md tells them."""
+    told: dict[str, dict[str, str]] = {}
+    for frame, column, kind, holds in re.findall(
+        r"^\| (.*?) \| `(\w+)` \| (\w+) \| (.+) \|$", FRAMES_DOC, re.MULTILINE
+    ):
+        if frame.strip():
+            name, row = re.match(r"`(\w+)`: (.+)", frame).groups()  # type: ignore[union-attr]
+            assert row
+            told[name] = {}
+        assert holds
+        told[name][column] = KINDS[kind]
+    return told
+
+
+@pytest.mark.parametrize("run", [*RUNS.values(), Runs(), Runs([sample_run(), sample_run()])])
+def test_the_document_the_declaration_and_the_frames_say_the_same(run: Run | Runs) -> None:
+    told = documented()
+    assert tuple(told) == NAMES
+    for name, held in told.items():
+        assert list(held.items()) == list(getattr(columns, name.upper()).items())
+        frame = getattr(frames, name)(run)
+        assert list(held.items()) == [(column, str(kind)) for column, kind in frame.dtypes.items()]
+
+
+def test_no_frame_is_left_out_of_the_names() -> None:
+    declared = {name.lower() for name, held in vars(columns).items() if name.isupper() and isinstance(held, dict)}
+    assert declared == set(NAMES) == set(tables.FRAMES)
+
+
+def test_runs_of_one_id_are_told_apart() -> None:
+    twice = Runs([sample_run(), Run(), sample_run()])
+    assert twice.names == ("0123456789abcdef", None, "0123456789abcdef~2")
+    frame = frames.plan(twice)
+    assert frame["run"].value_counts().to_dict() == {"0123456789abcdef": 2, "0123456789abcdef~2": 2}
+
+
+def test_runs_are_a_sequence_whose_parts_are_runs_too() -> None:
+    three = Runs([Run(), sample_run(), Run()])
+    assert isinstance(three[1:], Runs)
+    assert [run.outcome for run in three[:2]] == ["empty", "degraded"]
+    assert len(three) == 3
+    assert repr(three).split("\n") == [
+        "3 runs",
+        "no task yet  empty",
+        "0123456789abcdef  degraded",
+        "no task yet  empty",
+    ]
+
+
+def test_an_evaluation_belongs_to_the_contract_that_stood_when_it_was_made() -> None:
+    again = [Record(payload=contract(1), by="harness", step=1)]
+    run = Run(sections([*sample_records()[:8], *again, *sample_records()[8:]]))
+    first = frames.trajectory(run).query("step == 1").groupby("attempt")["contract"].unique()
+    assert [list(map(int, one)) for one in first] == [[1], [2], [2], [2]]
+    assert set(frames.evaluations(run).query("step == 1 and attempt == 1")["contract"]) == {1}
+
+
+def test_a_replanned_step_stands_before_those_in_its_place() -> None:
+    frame = frames.plan(replanned_run())
+    assert frame[["step", "state"]].values.tolist() == [
+        [1, "accepted"],
+        [2, "replanned"],
+        [4, "working"],
+        [5, "waiting"],
+        [3, "waiting"],
+    ]
+    assert frame["replaced_by"].dropna().tolist() == ["4, 5"]

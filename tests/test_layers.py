@@ -36,7 +36,7 @@ LAYERS = """
     prose latex readings
     study_prose
     sandbox bank phases redaction framing disk markdown walking
-    abreast clock
+    abreast clock runs
     run settable verdict dag vagueness
     records
     study_records

@@ -1,7 +1,7 @@
 """Runs as data frames: tidy, with columns and types that are declared here and are the same for an empty run.
 
 Every function takes one run or several and gives one row a thing. Unknown is missing (NaN or NA), never 0 or "". Every frame
-has ``run``, the run's id, as its first column.
+has ``run``, the run's id, as its first column; among several runs, ``Runs`` tells those of the same id apart.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ..run import Run
+from ..runs import Runs
 from .columns import (
     ATTEMPTS,
     CALLS,
@@ -127,8 +128,9 @@ def cost(runs: Run | Iterable[Run]) -> DataFrame:
 
 
 def _frame(columns: Columns, runs: Run | Iterable[Run], rows_of: Callable[[Run], Iterable[Row]]) -> DataFrame:
-    several = [runs] if isinstance(runs, Run) else list(runs)
-    return frame_of(columns, [(_name(run), *row) for run in several for row in rows_of(run)])
+    several = Runs([runs] if isinstance(runs, Run) else runs)
+    named = zip(several.names, several, strict=True)
+    return frame_of(columns, [(name, *row) for name, run in named for row in rows_of(run)])
 
 
 def frame_of(columns: Columns, rows: Sequence[Row]) -> DataFrame:
@@ -151,7 +153,3 @@ def _column(values: list[object], dtype: str) -> Series:
     if dtype == TIME:
         values = [datetime.fromisoformat(value) if isinstance(value, str) else None for value in values]
     return Series(values, dtype=dtype)
-
-
-def _name(run: Run) -> str | None:
-    return run.task.run if run.of("task") else None
