@@ -382,7 +382,8 @@ def _answer(answer: Answer) -> Lines:
 
 def _interruption(interruption: Interruption) -> Lines:
     phase = f" during {inline(interruption.phase)}" if interruption.phase else ""
-    return [f"Stopped{phase}: {_sentence(interruption.reason)}", ""]
+    how = f"Paused until {inline(interruption.until, 40)}" if interruption.until else "Stopped"
+    return [f"{how}{phase}: {_sentence(interruption.reason)}", ""]
 
 
 def _note(note: Note) -> Lines:

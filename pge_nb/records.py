@@ -365,10 +365,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interruption:
-    """The run was stopped from outside, or by an error, in the middle of ``phase``."""
+    """The run was stopped from outside, or by an error, in the middle of ``phase``.
+
+    ``until``: a pause, since a service did not answer; from this time on (ISO 8601, UTC) it may be asked again.
+    """
 
     reason: str
     phase: str = ""
+    until: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

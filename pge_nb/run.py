@@ -19,6 +19,7 @@ from .records import (
     Decision,
     EvaluationReport,
     FileRef,
+    Interruption,
     Payload,
     Plan,
     Proposal,
@@ -376,7 +377,8 @@ class Run:
             if "failed" in states:
                 return "stopped"
             return "passed" if set(states) == {"accepted"} and not self.undelivered else "degraded"
-        if "asking" in states:
+        last = self.last.payload if self.last else None
+        if "asking" in states or (isinstance(last, Interruption) and last.until):
             return "paused"
         return "stopped" if self.last and self.last.record.kind in {"interruption", "receipt"} else "running"
 

@@ -38,6 +38,14 @@ def _a_kernel_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "HERE", kernel.Spending())
 
 
+@pytest.fixture(autouse=True)
+def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stub that fails would be waited for, for minutes; tests of pauses say how long theirs are."""
+    from pge_nb import pauses
+
+    monkeypatch.setattr(pauses, "WAITS", ())
+
+
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
     """A real IPython shell with the extension loaded, in a directory of its own."""

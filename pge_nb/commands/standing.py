@@ -28,7 +28,7 @@ def _outcome(run: Run, who: Holder | None) -> str:
 
 def _at_it(run: Run, state: Path) -> Holder | None:
     """Who is at the run, or was started for it; this process stands for whoever cannot be told. None: nobody."""
-    if run.outcome not in {"running", "stopped"}:
+    if run.outcome not in {"running", "stopped", "paused"}:
         return None
     try:
         return holder(state) or (Holder(pid=pid) if (pid := starting(state)) else None)

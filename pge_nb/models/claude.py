@@ -19,7 +19,7 @@ from ..errors import ModelFailed
 from ..payloads import Json, all_mended, compact
 from ..redaction import Redactor
 from . import NONCE, CallBroken, CallStopped, Listen, Reply, Request, Stop
-from .failures import ErrorEvent, Lost, explain, no_key, unsendable
+from .failures import UNREADABLE, ErrorEvent, Lost, explain, no_key, unsendable, wait_asked
 from .gathered import MALFORMED, Gathered, fields
 from .polled import StopAsked, hang_up, polled
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import anthropic
 
 LONGEST_WAIT = 60.0
-"""A service that asks to wait longer than this, in seconds, is not waited for: the person is told instead."""
+"""A service that asks to wait longer than this, in seconds, is not waited for within a call: the run pauses instead."""
 
 FRESH = {"connection": "close"}
 """A connection for each call: one that was kept may have been closed, which looks like a call that was lost."""
@@ -79,9 +79,14 @@ class Claude:
             raise CallStopped("The call was stopped.", "%pge resume asks again.", got.usage()) from None
         except Exception as error:
             raise self._explained(error, request, got) from None
+        if not got.begun:
+            raise self._explained(Lost(UNREADABLE, passing=False), request, got)
         if not got.whole:
             raise CallBroken(
-                f"The reply of {self._place(client)} ended in the middle.", "%pge resume asks again.", got.usage()
+                f"The reply of {self._place(client)} ended in the middle.",
+                "%pge resume asks again.",
+                got.usage(),
+                passing=True,
             )
         return Reply(
             content=tuple(replaced(block, request.nonce, NONCE) for block in got.content),
@@ -168,15 +173,17 @@ class Claude:
             opened.append(stream)
             try:
                 if "json" in stream.response.headers.get("content-type", ""):
-                    yield {**fields(json.loads(stream.response.read())), "type": "message"}
+                    yield message_in(stream.response.read())
                     return
                 for event in stream.raw_events(stream.response):
                     if event.data:
                         yield told(event.data)
             except httpx2.TimeoutException:
                 raise Lost("stopped in the middle of its answer") from None
-            except (httpx2.HTTPError, httpx2.StreamError, ValueError, RecursionError):
-                raise Lost("gave no readable answer") from None
+            except (httpx2.HTTPError, httpx2.StreamError):
+                raise Lost("closed the connection in the middle of its answer") from None
+            except (ValueError, RecursionError):
+                raise Lost(UNREADABLE, passing=False) from None
 
     def _opened(self, client: anthropic.Anthropic, request: Request) -> Any:
         """The stream of a request that the server took."""
@@ -201,11 +208,19 @@ class Claude:
                 return given
 
 
-def told(data: str) -> dict[str, Json]:
+def message_in(body: bytes) -> dict[str, Json]:
+    """The whole message of a server that does not stream. Without content it is none, and no empty reply either."""
+    message = told(body)
+    if not isinstance(message.get("content"), list):
+        raise Lost(UNREADABLE, passing=False)
+    return {**message, "type": "message"}
+
+
+def told(data: str | bytes) -> dict[str, Json]:
     """An event, as it was sent: the SDK's own types would drop what they do not know. ``ErrorEvent`` where it is one."""
     event = json.loads(data)
     if not isinstance(event, dict):
-        raise Lost("gave no readable answer")
+        raise Lost(UNREADABLE, passing=False)
     if event.get("type") == "error":
         error = fields(event.get("error"))
         raise ErrorEvent(str(error.get("type", "")), str(error.get("message", "")))
@@ -243,19 +258,15 @@ def retry_only_unbilled(sdk: ModuleType) -> Callable[..., Any]:
             is_late = isinstance(error, sdk.APITimeoutError)
             raise Lost("did not answer in time" if is_late else "closed the connection without an answer") from None
         headers = response.http_response.headers
-        if wait_asked(headers.get("retry-after")) > LONGEST_WAIT:
+        after = wait_asked(headers)
+        if after is None:
+            for name in ("retry-after", "retry-after-ms"):  # the SDK fails at a date that is none
+                headers.pop(name, None)
+        elif after > LONGEST_WAIT:
             headers["x-should-retry"] = "false"
         return response
 
     return once
-
-
-def wait_asked(header: str | None) -> float:
-    """The seconds of a retry-after header; 0 where it has none."""
-    try:
-        return float(header or 0)
-    except ValueError:
-        return 0.0
 
 
 def extras_of(request: Request) -> list[Extra]:

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+
 from ..errors import ModelFailed
 from ..records import Usage
 from ..redaction import Redactor
-from . import CallBroken
+from . import CallBroken, NotNow
 
 LONGEST_QUOTE = 240
 AGAIN = "%pge resume asks again."
+UNREADABLE = "gave no readable answer"
+PASSING = frozenset({"rate_limit_error", "overloaded_error", "api_error", "timeout_error"})
+"""The API's words for what passes by itself."""
+PASSING_STATUS = frozenset({408, 409, 429, 529})
+"""Beside all from 500 on."""
 
 
 class Lost(Exception):
-    """A request that went out and got no readable answer; what it was billed is not known. Says it in words."""
+    """A request that went out and got no readable answer; what it was billed is not known. Says it in words.
+
+    ``passing``: the connection was lost; else what came is nothing that can be read.
+    """
+
+    def __init__(self, said: str, *, passing: bool = True) -> None:
+        super().__init__(said)
+        self.passing = passing
 
 
 class ErrorEvent(Exception):
@@ -52,27 +69,28 @@ def explain(
 
     if isinstance(error, ModelFailed):
         return error
-    if begun:
-        return CallBroken(f"The reply of {place} broke off{said(error, redact)}.", AGAIN, usage)
     words = said(error, redact)
+    if begun:
+        return CallBroken(f"The reply of {place} broke off{words}.", AGAIN, usage, passing=is_passing(error))
     if isinstance(error, ErrorEvent):
-        return refused(error.kind, 200, words, model=model, place=place)
+        return refused(error.kind, 200, words, None, model=model, place=place)
     if isinstance(error, anthropic.APIStatusError):
-        wait = redact.sentence(error.response.headers.get("retry-after", ""))[:40]
-        asked = f"{words}; it asks to wait {wait} seconds" if wait else words
-        return refused(str(error.type or ""), error.status_code, asked, model=model, place=place)
+        after = wait_asked(error.response.headers)
+        asked = words if after is None else f"{words}; it asks to wait {after:.0f} seconds"
+        return refused(str(error.type or ""), error.status_code, asked, after, model=model, place=place)
     if isinstance(error, anthropic.APIConnectionError):
         why = "no connection in time" if isinstance(error, anthropic.APITimeoutError) else "no connection"
-        return ModelFailed(f"{place} cannot be reached: {why}.", "Check the network and ANTHROPIC_BASE_URL; " + AGAIN)
+        return NotNow(
+            f"{place} cannot be reached: {why}.", "Check the network and ANTHROPIC_BASE_URL; " + AGAIN, met=False
+        )
     if isinstance(error, Lost):
-        return CallBroken(f"{place} {error}.", AGAIN)
-    return ModelFailed(
-        f"The request to {place} could not be made{said(error, redact)}.", "Check the settings of the model."
-    )
+        move = AGAIN if error.passing else "Check ANTHROPIC_BASE_URL; " + AGAIN
+        return CallBroken(f"{place} {error}.", move, passing=error.passing)
+    return ModelFailed(f"The request to {place} could not be made{words}.", "Check the settings of the model.")
 
 
-def refused(kind: str, status: int, words: str, *, model: str, place: str) -> ModelFailed:
-    """An answer with an error, of the API's ``kind`` where it is told. It was not billed."""
+def refused(kind: str, status: int, words: str, after: float | None, *, model: str, place: str) -> ModelFailed:
+    """An answer with an error, of the API's ``kind`` where it is told. It was not billed. ``after``: see `NotNow`."""
     if is_about_money(kind, status, words):
         return ModelFailed(
             f"{place} has no credit left for this key{words}.", "Add credit to the account; then " + AGAIN
@@ -87,15 +105,37 @@ def refused(kind: str, status: int, words: str, *, model: str, place: str) -> Mo
         return ModelFailed(
             f"{place} has no Messages API there.", "ANTHROPIC_BASE_URL is the address without /v1/messages."
         )
-    if kind == "rate_limit_error" or status == 429:
-        return ModelFailed(f"{place} takes no more requests for now{words}.", "Wait; then " + AGAIN)
-    if kind == "overloaded_error" or status == 529:
-        return ModelFailed(f"{place} is overloaded{words}.", "Wait; then " + AGAIN)
     if kind == "request_too_large" or status == 413:
         return ModelFailed(f"The request is too large for {place}{words}.", "Shorten the task or its files.")
-    if status >= 500 or kind in ("api_error", "timeout_error"):
-        return ModelFailed(f"{place} failed (status {status}){words}.", "Wait; then " + AGAIN)
+    if kind == "rate_limit_error" or status == 429:
+        return NotNow(f"{place} takes no more requests for now{words}.", "Wait; then " + AGAIN, after)
+    if kind == "overloaded_error" or status == 529:
+        return NotNow(f"{place} is overloaded{words}.", "Wait; then " + AGAIN, after)
+    if kind in PASSING or status in PASSING_STATUS or status >= 500:
+        return NotNow(f"{place} failed (status {status}){words}.", "Wait; then " + AGAIN, after)
     return ModelFailed(f"{place} refused the request (status {status}){words}.", "Change what it names; then " + AGAIN)
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether what broke a reply off is gone by itself after a while."""
+    if isinstance(error, ErrorEvent):
+        return error.kind in PASSING
+    return isinstance(error, Lost) and error.passing
+
+
+def wait_asked(headers: Mapping[str, str]) -> float | None:
+    """The seconds that an answer asks to wait, told in milliseconds, in seconds or as a date; None where it tells none."""
+    told = [(headers.get("retry-after-ms"), 1_000.0), (headers.get("retry-after"), 1.0)]
+    for text, in_a_second in told:
+        try:
+            seconds = float(text or "") / in_a_second
+        except ValueError:
+            continue
+        return seconds if math.isfinite(seconds) and seconds >= 0 else None
+    try:
+        return max(0.0, parsedate_to_datetime(headers.get("retry-after") or "").timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None
 
 
 def is_about_money(kind: str, status: int, words: str) -> bool:

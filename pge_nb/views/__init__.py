@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import frames
 from ..display import Block, Cell, Fold, Mark, Table, Verbatim, View, Words
+from ..pauses import clock
 from ..prose import counted
 from ..records import EvaluationReport, Interruption, Proposal, Receipt, Response, StepContract
 from ..run import Run
@@ -102,8 +103,9 @@ def _standing(run: Run) -> Iterator[Block]:
     for _, question in open_questions(run):
         yield Words(f"Question: {question.text} Answers: {', '.join(question.choices)}.")
     last = run.last.payload if run.last else None
-    if isinstance(last, Interruption):
-        yield Words(f"Interrupted in {last.phase}: {last.reason}")
+    if run.last and isinstance(last, Interruption):
+        how = f"Paused until {clock(last.until, run.last.at)}," if last.until else "Interrupted"
+        yield Words(f"{how} in {last.phase}: {last.reason}")
     elif isinstance(last, Receipt) and last.outcome.startswith("stopped"):
         yield Words(last.outcome[0].upper() + last.outcome[1:])
 

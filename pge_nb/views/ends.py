@@ -35,7 +35,7 @@ def next_move(run: Run, what: str = "run") -> str:
         step, question = questions[0]
         which = f" --step {step}" if len(questions) > 1 else ""
         return f"%pge answer {question.choices[0]}" + which
-    if run.outcome in {"running", "stopped"} and not ended(run):
+    if run.outcome in {"running", "stopped", "paused"} and not ended(run):
         return "%pge resume" + _more(run)
     return TOUR[what]
 
