@@ -7,14 +7,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import anthropic
 import pytest
 from messages_stub import MessagesStub, Script, StubReply
 
 from pge_nb.errors import ModelFailed
-from pge_nb.models import NONCE, About, CallBroken, CallStopped, Request
+from pge_nb.models import NONCE, About, CallBroken, CallStopped, NotNow, Request
 from pge_nb.models.claude import Claude
+from pge_nb.models.failures import wait_asked
 from pge_nb.models.gathered import MALFORMED
 from pge_nb.models.recording import Recording
 from pge_nb.models.replay import Replay
@@ -385,6 +388,104 @@ def test_a_stream_of_nonsense_is_a_broken_call(body):
     assert isinstance(failed([StubReply(raw=body, headers={"content-type": "text/event-stream"})]), CallBroken)
 
 
+@pytest.mark.parametrize(
+    "body", ["null", "[]", "{}", "3", '"words"', '{"content": null}', '{"content": "words"}', "<html>Hi</html>"]
+)
+@pytest.mark.parametrize("kind", ["application/json", "text/html; charset=utf-8"])
+def test_an_answer_that_is_no_message_is_no_empty_reply(body, kind, tmp_path):
+    script = [StubReply(raw=body.encode(), headers={"content-type": kind})]
+    with asked(script) as (claude, _), pytest.raises(CallBroken, match="gave no readable answer") as caught:
+        log = Recording(tmp_path / "calls.jsonl", claude)
+        log.reply(request())
+    assert "ANTHROPIC_BASE_URL" in caught.value.next_move
+    assert not caught.value.passing  # the same page would come again
+    assert [call.why for call in log.unfinished()] == [caught.value.fact]  # it may have been billed, and counts in full
+    assert log.calls() == ()
+
+
+def test_a_reply_without_any_text_is_one_all_the_same():
+    with asked([StubReply(raw=b'{"content":[],"stop_reason":"end_turn"}')]) as (claude, _):
+        assert claude.reply(request()).text == ""
+
+
+def test_an_error_that_comes_with_status_200_is_what_it_says():
+    body = b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
+    assert isinstance(failed([StubReply(raw=body)]), NotNow)
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 529])
+def test_what_passes_by_itself_says_so(status):
+    told = failed([error(status, headers={"retry-after": "7"})])
+    assert isinstance(told, NotNow)
+    assert (told.after, told.met) == (7.0, True)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(400, ""), (401, ""), (402, ""), (403, ""), (404, ""), (413, ""), (422, "")]
+)
+def test_what_a_person_must_change_is_not_for_later(status, kind):
+    assert not isinstance(
+        failed([error(status, kind or "invalid_request_error", headers={"retry-after": "7"})]), NotNow
+    )
+
+
+def test_an_account_without_credit_is_not_for_later_whatever_its_status():
+    assert not isinstance(failed([error(400, "invalid_request_error", "Your credit balance is too low")]), NotNow)
+    assert not isinstance(failed([error(429, "billing_error", "Your credit balance is too low")]), NotNow)
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("0", 0.0),
+        ("2.5", 2.5),
+        ("1e300", 1e300),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
+        ("-1", None),
+        ("nan", None),
+        ("inf", None),
+        ("1e999", None),
+        ("soon", None),
+        ("", None),
+        ("Wed, 21 Oct 99999999 07:28:00 GMT", None),
+        ("9" * 5_000, None),
+        ("\u0663", 3.0),
+    ],
+)
+def test_a_time_to_wait_is_read_or_left_out(said, seconds):
+    assert wait_asked({"retry-after": said}) == seconds
+
+
+def test_a_time_to_wait_may_come_in_milliseconds_or_as_a_date():
+    assert wait_asked({"retry-after-ms": "1500", "retry-after": "9"}) == 1.5
+    at = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    assert wait_asked({"retry-after": at}) == pytest.approx(90, abs=5)
+    assert wait_asked({}) is None
+
+
+@pytest.mark.parametrize("said", ["-1", "nan", "inf", "soon", "Wed, 21 Oct 99999999 07:28:00 GMT", "1e300"])
+def test_an_absurd_time_to_wait_neither_fails_nor_keeps_the_sdk(said):
+    began = time.monotonic()
+    told = failed([error(429, "rate_limit_error", headers={"retry-after": said})] * 2, retries=1)
+    assert isinstance(told, NotNow)
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("reply", "passing"),
+    [
+        (StubReply("a long reply " * 9, cut_after_events=4), True),
+        (StubReply("a long reply " * 9, cut_after_bytes=40), True),
+        (StubReply(raw=b'{"content":[{"type":"text","te', headers={"content-length": "5000"}), True),
+        (StubReply(raw=b'{"content":[{"type":"text","te'), False),
+    ],
+)
+def test_a_reply_that_was_lost_on_the_way_may_be_asked_for_again(reply, passing):
+    told = failed([reply], timeout=1.0)
+    assert isinstance(told, CallBroken)
+    assert told.passing == passing
+
+
 def test_a_server_that_is_not_there_is_told():
     with MessagesStub("ok") as gone:
         url = gone.url
@@ -394,7 +495,8 @@ def test_a_server_that_is_not_there_is_told():
     ):
         Claude(client=client).reply(request())
     assert "ANTHROPIC_BASE_URL" in caught.value.next_move
-    assert not isinstance(caught.value, CallBroken)
+    assert isinstance(caught.value, NotNow)
+    assert not caught.value.met
 
 
 # Stopping
