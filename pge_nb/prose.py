@@ -92,7 +92,7 @@ def heading(record: Record) -> str:
     what = _title(payload)
     if record.purpose not in (None, "gate"):
         what = f"{what} ({record.purpose})"
-    if record.round not in (None, 1):
+    if record.round not in (None, 1) and not (isinstance(payload, Plan) and payload.replan):
         what = f"{what}, round {record.round}"
     if isinstance(payload, EvaluationReport):
         what = f"{what} {payload.verdict.upper()}"

@@ -89,7 +89,14 @@ class Evaluator(Agent):
             ),
             messages=({"role": "user", "content": "\n".join(filter(None, parts))},),
             max_tokens=int(number(settings, "max_tokens")),
-            about=About(role="evaluator", phase="respond", step=step.number, round=phase.round, task=run.task.practice),
+            about=About(
+                role="evaluator",
+                phase="respond",
+                step=step.number,
+                round=phase.round,
+                task=run.task.practice,
+                part=run.part(step.number),
+            ),
         )
 
     def _respond(self, run: Run, phase: Phase) -> Record:
@@ -192,6 +199,7 @@ class Evaluator(Agent):
             purpose=phase.purpose,
             round=phase.round,
             task=run.task.practice,
+            part=run.part(phase.step or 0),
             attempt_hash=made.hash,
             checks=tuple(check.id for check in docket.checks) if docket else (),
             criteria=tuple(criterion.name for criterion in docket.criteria) if docket else (),

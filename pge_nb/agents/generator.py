@@ -91,6 +91,7 @@ class Generator(Agent):
             attempt=attempt,
             round=phase.round,
             task=run.task.practice,
+            part=run.part(step or 0),
         )
         if phase.name == "propose" or step is None or attempt is None:
             return where
@@ -184,7 +185,9 @@ class Generator(Agent):
             says = "" if finding.on in hidden or {*hidden.values()} & {*finding.evidence} else finding.says
             lines.append(f"- {finding.on}: {finding.verdict}{score}: {finding.why}. {says}".rstrip())
             if finding.verdict == "fail" and finding.by != "judge":
-                lines += [f"  {texts.get(name, '')[:1_500]}" for name in finding.evidence if name != hidden.get(finding.on)]
+                lines += [
+                    f"  {texts.get(name, '')[:1_500]}" for name in finding.evidence if name != hidden.get(finding.on)
+                ]
             if finding.verdict == "fail" and finding.on in hidden:
                 lines.append(f"  of hidden inputs: {how_many(texts[hidden[finding.on]])}")
         return lines

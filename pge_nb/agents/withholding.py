@@ -74,7 +74,14 @@ def request(run: Run, phase: Phase) -> Request:
         system=fill("withhold"),
         messages=({"role": "user", "content": "\n".join(lines)},),
         max_tokens=int(number(settings, "max_tokens")),
-        about=About(role="evaluator", phase="withhold", step=phase.step, round=phase.round, task=run.task.practice),
+        about=About(
+            role="evaluator",
+            phase="withhold",
+            step=phase.step,
+            round=phase.round,
+            task=run.task.practice,
+            part=run.part(phase.step or 0),
+        ),
     )
 
 

@@ -16,6 +16,7 @@ from typing import Literal
 from ..errors import BadInput
 from ..payloads import Json
 from ..records import FileRef, attempt_hash
+from .cutting import Piece, pieces
 from .values import Case, Defect, Oracle, PracticeStep, PracticeTask, Truth
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Defect",
     "Grade",
     "Oracle",
+    "Piece",
     "PracticeStep",
     "PracticeTask",
     "Truth",
@@ -34,6 +36,7 @@ __all__ = [
     "match",
     "nearest",
     "oracle",
+    "pieces",
     "practice_step",
     "practice_task",
     "render",
@@ -88,11 +91,12 @@ def practice_task(name: str) -> PracticeTask:
     raise BadInput(f"There is no practice task {name!r}.", f"Did you mean {close[0]}? `%pge tasks` lists them all.")
 
 
-def practice_step(task: PracticeTask, number: int) -> PracticeStep:
-    """The step ``number`` of a task."""
+def practice_step(task: PracticeTask, number: int, part: str = "") -> PracticeStep:
+    """The step ``number`` of a task, or the ``part`` of a step: "2.1" is the first piece of step 2."""
+    number, *places = map(int, part.split(".")) if part else [number]
     for step in task.steps:
         if step.number == number:
-            return step
+            return functools.reduce(lambda whole, place: pieces(task, whole)[place - 1].step, places, step)
     raise BadInput(f"Task {task.name} has no step {number}.", f"It has the steps 1 to {len(task.steps)}.")
 
 
@@ -148,9 +152,12 @@ def files(texts: Mapping[str, str]) -> tuple[FileRef, ...]:
     )
 
 
-def truth(task_name: str, attempt: str) -> Truth | None:
-    """What is so about the attempt with this hash; None where the bank cannot have made it (edited by hand, say)."""
-    return _truths(practice_task(task_name).name).get(attempt)
+def truth(task_name: str, attempt: str, part: str = "") -> Truth | None:
+    """What is so about the attempt with this hash; None where the bank cannot have made it (edited by hand, say).
+
+    ``part``: of an attempt at that part of a step, as `practice_step` takes it; its checks are other ones than the step's.
+    """
+    return _truths(practice_task(task_name).name, part).get(attempt)
 
 
 def inputs_missed(task_name: str, defect: str) -> tuple[int, int]:
@@ -184,11 +191,11 @@ def counted() -> Mapping[str, Mapping[str, tuple[int, int]]]:
 
 
 @functools.cache
-def _truths(task_name: str) -> Mapping[str, Truth]:
+def _truths(task_name: str, part: str) -> Mapping[str, Truth]:
     task = practice_task(task_name)
     return {
         attempt_hash(files(render(step, defects))): _truth(task, step, defects)
-        for step in task.steps
+        for step in ([practice_step(task, 0, part)] if part else task.steps)
         for defects in _subsets(step.defects)
     }
 

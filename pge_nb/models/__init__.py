@@ -25,9 +25,10 @@ Stop = Callable[[], bool]
 class About:
     """What a call is for. Never sent: logs are addressed by it, and the practice model answers from it.
 
-    ``phase`` is plan, replan, propose, respond, withhold, generate or evaluate. ``run`` is named by calls that a study makes, outside any run.
-    ``turn`` counts from 0 the calls of one phase. The fields from ``task`` on are for the practice model: the practice task,
-    the hash of the attempt under evaluation, and the ids of what it is to give findings on and may cite.
+    ``phase`` is plan, replan, propose, respond, withhold, generate or evaluate. ``run`` is named by calls that a study makes,
+    outside any run. ``turn`` counts from 0 the calls of one phase. The fields from ``task`` on are for the practice model: the
+    practice task, the hash of the attempt under evaluation, the ids of what it is to give findings on and may cite, and which
+    part of a planned step a smaller one is.
     """
 
     role: Role

@@ -11,15 +11,17 @@ import hashlib
 import json
 import random
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from .. import bank
 from ..bank import Defect, PracticeStep, PracticeTask, Truth
 from ..errors import BadInput, ModelFailed
 from ..payloads import Json, compact
 from ..records import Usage
-from . import About, Listen, Reply, Request, Stop, text_reply
+from . import About, CallStopped, Listen, Reply, Request, Stop, text_reply
 
 NEW_DEFECT = 0.1
 """A refine brings in one new defect with this probability times (1 - skill)."""
@@ -38,7 +40,11 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "noise": (0.0, 5.0),
     "drift": (-5.0, 5.0),
     "seed": (0, 2**53),
+    "delay": (0.0, 60.0),
 }
+SHORTEST_DELAY = 0.1
+"""Of ``delay``: what the shortest call takes."""
+POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,8 @@ class PracticeSettings:
 
     ``skill``: a first attempt has each defect with probability 1 - skill. ``miss``: the evaluator passes a bad check.
     ``false_alarm``: it fails a good one. ``leniency``: points added to every score (and it raises ``miss``). ``noise``: the
-    standard deviation of its scores. ``drift``: points that every further attempt adds.
+    standard deviation of its scores. ``drift``: points that every further attempt adds. ``delay``: the seconds that a call
+    takes at most; each its own, from a tenth of it on.
     """
 
     skill: float = 0.6
@@ -57,6 +64,7 @@ class PracticeSettings:
     noise: float = 0.5
     drift: float = 0.0
     seed: int = 0
+    delay: float = 0.0
 
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():
@@ -72,7 +80,11 @@ class PracticeSettings:
 
     def for_role(self, role: str) -> str:
         """The settings that this role's draws depend on: a more lenient evaluator meets the same generator."""
-        return self._told(("skill", "seed") if role == "generator" else [name for name in RANGES if name != "skill"])
+        others = (
+            "delay",
+            *(("miss", "false_alarm", "leniency", "noise", "drift") if role == "generator" else ("skill",)),
+        )
+        return self._told([name for name in RANGES if name not in others])
 
     @property
     def miss_rate(self) -> float:
@@ -128,16 +140,29 @@ class Practice:
         self.settings = PracticeSettings.parse(name)
 
     def reply(self, request: Request, *, listen: Listen | None = None, stop: Stop | None = None) -> Reply:
-        """Answer at once. ``ModelFailed`` where the prompt is not one of the bank's."""
-        del stop  # There is no waiting to be cut short.
+        """Answer, at once or after a delay. ``ModelFailed`` where the prompt is not one of the bank's."""
         text = self._text(request)
+        seconds = self._wait(request, stop)
         stop_reason, whole = "end_turn", text.encode()
         if len(whole) > request.max_tokens * 4:
             stop_reason, text = "max_tokens", whole[: request.max_tokens * 4].decode(errors="ignore")
         if listen is not None:
             listen(text)
         usage = Usage(input_tokens=request.input_bytes // 4, output_tokens=len(text.encode()) // 4)
-        return text_reply(text, stop_reason=stop_reason, usage=usage, source="practice", dollars=0.0)
+        return text_reply(text, stop_reason=stop_reason, usage=usage, source="practice", dollars=0.0, seconds=seconds)
+
+    def _wait(self, request: Request, stop: Stop | None) -> float:
+        """Take as long as this call takes; the seconds. ``CallStopped`` where ``stop`` ends it."""
+        if not self.settings.delay:
+            return 0.0
+        draw = Draws(request.about.task or "", request, self.settings).of("delay")
+        seconds = self.settings.delay * draw.uniform(SHORTEST_DELAY, 1.0)
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if stop is not None and stop():
+                raise CallStopped("The call was stopped.", "%pge resume asks again.", Usage())
+            time.sleep(min(POLL_SECONDS, left))
+        return seconds
 
     def _text(self, request: Request) -> str:
         about = request.about
@@ -146,9 +171,9 @@ class Practice:
         task = bank.practice_task(about.task)
         if about.phase == "plan":
             return fenced(planned(task, about.skills, Draws(task.name, request, self.settings)))
-        step = bank.practice_step(task, about.step or 0)
+        step = bank.practice_step(task, about.step or 0, about.part)
         if about.phase == "replan":
-            return fenced({"reason": "The bank knows no smaller steps in place of this one.", "steps": []})
+            return replan(task, step, about, Draws(task.name, request, self.settings))
         if about.phase == "propose":
             return propose(step, about.round or 1)
         if about.phase == "respond":
@@ -195,7 +220,7 @@ def fenced(value: Json, language: str = "json") -> str:
     return f"```{language}\n{json.dumps(value, ensure_ascii=False, indent=2)}\n```\n"
 
 
-def planned(task: PracticeTask, skills: tuple[str, ...], draws: Draws) -> Json:
+def planned(task: PracticeTask, skills: tuple[str, ...], draws: Draws) -> dict[str, Any]:
     """The task's plan; where there are skills to pick among, each step has its own, if it is among them, else one by chance."""
     plan, steps = dict(task.plan), task.plan["steps"]
     if skills and isinstance(steps, list):
@@ -206,6 +231,27 @@ def planned(task: PracticeTask, skills: tuple[str, ...], draws: Draws) -> Json:
         ]
         return {**plan, "steps": named}
     return plan
+
+
+def replan(task: PracticeTask, step: PracticeStep, about: About, draws: Draws) -> str:
+    """The planner's cut of a step: in two where the bank knows two, with the step's own skill; else it says that it cannot."""
+    smaller = bank.pieces(task, step)
+    if not smaller:
+        why = f"The bank knows nothing smaller than this: {' and '.join(step.deliverables)} hangs together."
+        return fenced({"reason": why, "steps": []})
+    whole = planned(task, about.skills, draws)["steps"][step.number - 1]
+    listed: list[Json] = [
+        {
+            "description": piece.description,
+            "skill_type": whole["skill_type"],
+            "task_type": whole["task_type"],
+            "depends_on": list(range(1, place)),
+            "success": [check["says"] for check in piece.step.checks],
+        }
+        for place, piece in enumerate(smaller, 1)
+    ]
+    why = f"{smaller[0].description} can be made and tried out before {smaller[1].description}."
+    return fenced({"reason": f"{why[0].upper()}{why[1:]}", "steps": listed})
 
 
 def propose(step: PracticeStep, turn: int) -> str:
@@ -227,7 +273,7 @@ def respond(step: PracticeStep, turn: int) -> str:
 
 def generate(task: PracticeTask, step: PracticeStep, about: About, skill: float, draws: Draws) -> str:
     """The generator's attempt: a work log, then each deliverable in a fence that names its path."""
-    base = bank.truth(task.name, about.base_hash) if about.base_hash else None
+    base = bank.truth(task.name, about.base_hash, about.part) if about.base_hash else None
     if about.approach == "refine" and base is not None and base.step == step.number:
         defects = tuple(refined(step, base, about.failed, skill, draws))
     else:
@@ -285,7 +331,7 @@ def deliverable(path: str, text: str) -> str:
 
 def evaluate(task: PracticeTask, step: PracticeStep, about: About, settings: PracticeSettings, draws: Draws) -> str:
     """The evaluator's findings. Of an attempt that the bank cannot have made it says so, and fails everything."""
-    known = bank.truth(task.name, about.attempt_hash or "")
+    known = bank.truth(task.name, about.attempt_hash or "", about.part)
     if known is None or known.step != step.number:
         return fenced({"findings": [_unknown(on, about) for on in (*about.checks, *about.criteria)]})
     judge = Judge(step=step, known=known, about=about, settings=settings, draws=draws)
