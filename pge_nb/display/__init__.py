@@ -1,6 +1,6 @@
 """What a cell returns: a `View` made of blocks, in forms that each stand by themselves."""
 
-from .as_html import MATHEMATICS, html_of
+from .as_html import DIFF_GROUNDS, MATHEMATICS, html_of
 from .as_latex import latex_of
 from .as_markdown import markdown_of
 from .blocks import Block, Cell, Code, Diff, Fold, Link, Mark, Opening, Picture, Share, Table, Verbatim, Words
@@ -8,6 +8,7 @@ from .looks import GROUNDS, PLAIN_GROUND, SHORT, SIGNS, WHOLE, cut, number
 from .view import View
 
 __all__ = [
+    "DIFF_GROUNDS",
     "GROUNDS",
     "MATHEMATICS",
     "PLAIN_GROUND",

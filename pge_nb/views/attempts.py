@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..display import Block, Code, Fold, Table, Verbatim, View, Words
+from ..display import Block, Code, Fold, Table, Verbatim, View, Words, cut
 from ..records import Attempt, FileRef
 from ..run import Run
 from ..workspace import Objects
@@ -47,7 +47,7 @@ def _blocks(run: Run, made: Attempt) -> Iterator[Block]:
     for file in made.files if objects else ():
         yield Fold(summary=f"{file.path}, whole", blocks=(Verbatim(text=_text(objects, file)),), see="%pge files")
     if objects and (log := objects.whole(made.log).strip()):
-        yield Fold(summary="What the generator said of it", blocks=(Verbatim(text=log[:SHOWN]),))
+        yield Fold(summary="What the generator said of it", blocks=(Verbatim(text=cut(log, SHOWN)),))
 
 
 def _text(objects: Objects | None, file: FileRef) -> str:
@@ -56,4 +56,4 @@ def _text(objects: Objects | None, file: FileRef) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         return f"{file.path} is no text: {file.size:,} bytes"
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}\n... {len(text) - SHOWN:,} more characters"
+    return cut(text, SHOWN)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..display import Block, Cell, Code, Diff, Link, Table, View, Words
+from ..display import Block, Cell, Code, Diff, Fold, Link, Table, View, Words, number
 from ..prose import counted
 from ..records import FileRef
 from ..results import working_directory
@@ -19,8 +20,8 @@ from .ends import caveats, foot, title
 
 At = tuple[int, int]
 """A step and one of its attempts."""
-LONGEST = 4_000
-"""Lines of a diff that are shown."""
+GLANCE, LONGEST = 80, 1_000
+"""Lines of all diffs that are shown unfolded, and of one that are shown at all."""
 DIFF_COLUMNS = ("file", "what", "added", "removed")
 COLUMNS = ("step", "attempt", "path", "size", "sha256", "in_work")
 
@@ -90,29 +91,58 @@ class Side:
 
 
 def diff_view(old: Side, new: Side) -> View:
-    """What changed in the deliverables from one attempt to another, be it of another run, file by file."""
+    """What changed in the deliverables from one attempt to another, be it of another run, file by file.
+
+    A sentence says how much; of many or long changes each file is folded; of a very long one the beginning is shown.
+    """
     from pandas import DataFrame
 
     before, after = old.files, new.files
     paths = sorted({*before, *after})
     compared = [(path, *_changes(old, new, before.get(path), after.get(path))) for path in paths]
-    told: list[tuple[Cell, ...]] = [(what, *_counted(lines)) for _, what, lines in compared]
+    told: list[tuple[str, int, int]] = [(what, *_counted(lines)) for _, what, lines in compared]
     table = Table(
         caption=f"From attempt {old} to attempt {new}",
         heads=("File", "What", "Lines added", "Lines removed"),
         rows=tuple((Code(path), *row) for path, row in zip(paths, told, strict=True)),
     )
+    diffs = tuple(_diffs([(path, lines) for path, _, lines in compared if lines]))
     said = Words(f"Lines that begin with - are in {old} alone, those with + in {new} alone.")
-    diffs = [Diff(label=path, text=_shown(lines)) for path, _, lines in compared if lines]
-    blocks: list[Block] = [table, *([said] if diffs else []), *diffs] if compared else [Words("Neither made a file.")]
+    blocks: list[Block] = [Words(_in_short(told)), *_verdicts(old, new), table, *([said] if diffs else []), *diffs]
     return View(
         title=f"{title(new.run)}: {old} to {new}",
-        blocks=tuple(blocks),
+        blocks=tuple(blocks) if compared else (Words("Neither made a file."),),
         notes=tuple(dict.fromkeys([*caveats(old.run), *caveats(new.run)])),
-        next=f"%pge show evaluations {new}",
+        next=f"%pge show evaluations {old} {new}",
         foot=foot(new.run),
         df=DataFrame([(path, *row) for path, row in zip(paths, told, strict=True)], columns=list(DIFF_COLUMNS)),
     )
+
+
+def _in_short(told: Sequence[tuple[str, int, int]]) -> str:
+    """How many files of which kind, and how many lines."""
+    kinds = Counter(what.split(",")[0] for what, *_ in told)
+    files = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+    lines = f"{counted(sum(row[1] for row in told), 'line')} added, {sum(row[2] for row in told):,} removed"
+    return f"{counted(len(told), 'file')}: {files}; {lines}."
+
+
+def _verdicts(old: Side, new: Side) -> Iterator[Words]:
+    """How each was judged, where both were."""
+    reports = [side.run.evaluation(side.step, side.attempt) for side in (old, new)]
+    said = [f"{report.verdict} ({number(report.overall)})" for report in reports if report]
+    if len(said) == len(reports):
+        yield Words(f"The verdict went from {said[0]} to {said[1]}.")
+
+
+def _diffs(changed: Sequence[tuple[str, list[str]]]) -> Iterator[Block]:
+    """The diff of each file; folded where all of them are more than is read at a glance."""
+    folded = sum(len(lines) for _, lines in changed) > GLANCE
+    for path, lines in changed:
+        diff = Diff(label="" if folded else path, text=_shown(lines))
+        added, removed = _counted(lines)
+        summary = f"{path}: {counted(added, 'line')} added, {removed:,} removed"
+        yield Fold(summary=summary, blocks=(diff,)) if folded else diff
 
 
 def _changes(old: Side, new: Side, before: FileRef | None, after: FileRef | None) -> tuple[str, list[str]]:
@@ -133,12 +163,13 @@ def _lines(text: str) -> list[str]:
     return [*lines, f"{rest}  (no line end at the end of the file)"] if rest else lines
 
 
-def _counted(lines: Sequence[str]) -> Iterator[int]:
+def _counted(lines: Sequence[str]) -> tuple[int, int]:
     """How many lines a diff adds, and how many it removes; its first two are a heading."""
-    for sign in "+-":
-        yield sum(line.startswith(sign) for line in lines[2:])
+    return sum(line.startswith("+") for line in lines[2:]), sum(line.startswith("-") for line in lines[2:])
 
 
 def _shown(lines: Sequence[str]) -> str:
-    more = [f"... {counted(len(lines) - LONGEST, 'more line')}"] if len(lines) > LONGEST else []
-    return "\n".join([*lines[2 : LONGEST + 2], *more])
+    """The hunks without their heading; of a long one the beginning, and how much of it that is."""
+    hunks = lines[2:]
+    more = [f"... (first {LONGEST:,} of {len(hunks):,} lines)"] if len(hunks) > LONGEST else []
+    return "\n".join([*hunks[:LONGEST], *more])
