@@ -17,12 +17,14 @@ from typing import Any
 import pytest
 from hand_runs import Hand
 from messages_stub import MessagesStub
+from notebook_shell import Shell
 from scripted import MODEL, PROMPT, Request, fenced, findings, first_message, role_of, scripted
 
-from pge_nb import HarnessConfig, PGEHarness, SkillRegistry
+from pge_nb import HarnessConfig, PGEHarness, Skill, SkillRegistry
 from pge_nb import records as r
 from pge_nb.bank import practice_task
 from pge_nb.calibration import CalibrationWarning, signed_error
+from pge_nb.display import Table
 from pge_nb.errors import BadInput
 from pge_nb.records import Note, Plan
 from pge_nb.run import Run
@@ -434,3 +436,53 @@ def test_no_test_and_no_practice_run_touches_the_persons_own_registry(
     Path("on").mkdir()
     PGEHarness(HarnessConfig(model=MODEL, shared_state_path="on/s.md")).run(PROMPT)
     assert len(rows(SkillRegistry(tmp_path / "data" / FILE))) == 2
+
+
+# In a notebook
+
+
+def test_show_skills_tells_those_of_the_run_and_the_registry(
+    live: MessagesStub, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = SkillRegistry(tmp_path / "kept.sqlite3")
+    skills = {
+        "general": Skill(description="for all"),
+        "sums": Skill(description="for sums", model="other-model", tools=("read",)),
+        "fills": Skill(description="fills in", does=lambda told, tree: {}),
+    }
+    shell.cell("%config PGE.registry = 'kept.sqlite3'")
+    PGEHarness(HarnessConfig(model=MODEL, skills=skills, registry=str(registry.path))).run(PROMPT)
+    view = shell.cell("%pge show skills").view
+    table, kept = (block for block in view.blocks if isinstance(block, Table))
+    assert [row[:3] for row in table.rows[1:]] == [
+        ("general", "for all", "the generator"),
+        ("sums", "for sums", "other-model, with read, write"),
+    ]
+    assert str(table.rows[0][2]).startswith("a function of yours, ")
+    assert table.rows[1][3:] == ("1, 2", 2, 8.5)
+    assert table.rows[2][3:] == (None, 0, None)
+    assert kept.caption == f"The registry {registry.path}"
+    assert kept.rows == (("general", "general", 8.5, "0.0 to 10.0", 2),)
+    assert view.df is not None
+    assert view.df.equals(registry.frame())
+    shell.cell("%pge resume")  # what was recorded is not recorded twice
+    assert len(rows(registry)) == 2
+    shell.cell("%config PGE.registry = 'other.sqlite3'")
+    assert "Nothing is in the registry" in str(shell.cell("%pge show skills").view)
+    Path("other.sqlite3").write_text("no database " * 100)
+    assert "cannot be read" in str(shell.cell("%pge show skills").view)
+    shell.cell("%config PGE.registry = 'off'")
+    assert "the setting registry is off" in str(shell.cell("%pge show skills").view)
+
+
+def test_show_skills_of_a_run_without_any(shell: Shell) -> None:
+    shell.cell("%pge run --practice stats --seed 2")
+    view = shell.cell("%pge show skills").view
+    assert "these are words of the planner's" in str(view)
+    assert "A practice run is kept in no registry" in str(view)
+    assert view.df is not None
+    assert list(view.df["skill"]) == ["code"]
+    shell.cell("%config PGE.registry = 'kept.sqlite3'")
+    shell.cell("%pge run --practice stats --seed 3")
+    assert "The registry" in str(shell.cell("%pge show skills").view)
+    assert rows(SkillRegistry("kept.sqlite3"))

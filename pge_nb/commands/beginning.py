@@ -110,9 +110,13 @@ def wanted(here: Here, name: str, body: str, flags: TaskFlags) -> tuple[Here, st
 
 
 def harness_over(here: Here, run: Run) -> PGEHarness:
-    """The harness over a run that was begun: its settings are in the file, only the limits are taken from there."""
+    """The harness over a run that was begun: its settings are in the file, only the limits are taken from there.
+
+    Where it is kept how its skills did is this machine's own affair, and told by the settings as they are now.
+    """
     limits = {name: run.settings[name] for name in LIMITS if name in run.settings}
-    return PGEHarness(HarnessConfig(shared_state_path=here.path, **limits))  # type: ignore[arg-type]
+    config = HarnessConfig(shared_state_path=here.path, registry=here.registry, **limits)  # type: ignore[arg-type]
+    return PGEHarness(config)
 
 
 def amend_limits(

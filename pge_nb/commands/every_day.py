@@ -19,6 +19,7 @@ from ..prose import counted
 from ..records import Choice, Role, Verdict
 from ..run import Run
 from ..views.hidden import hidden_view
+from ..views.skilled import skills_view
 from .addresses import Address, located
 from .away import send_away
 from .beginning import LimitFlags, TaskFlags, amend_limits, begun, harness_over
@@ -30,7 +31,9 @@ from .sent import parts
 from .standing import run_view
 from .use_it import side_of
 
-What = Literal["run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt", "hidden"]
+What = Literal[
+    "run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt", "hidden", "skills"
+]
 ROLES: tuple[Role, ...] = ("planner", "generator", "evaluator")
 
 
@@ -93,6 +96,8 @@ def show(
         view = prompt(there, then, role, place)
     elif what == "run":
         view = run_view(run, there.path) if at_ is None else views.run_view(then)
+    elif what == "skills":
+        view = skills_view(then, there.registry)
     else:
         view = _shown(then, what, place, verdict)
     view = view if there is here else of(text.partition(":")[0], view)

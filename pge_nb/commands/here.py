@@ -53,6 +53,12 @@ class Here:
         """The state file of the task that commands are about."""
         return self.state or self.directory / self.name / FILE_NAME
 
+    @property
+    def registry(self) -> str | None:
+        """The registry of skills that the settings name; None: the person's own, where there is one to be kept."""
+        named = self.settings().given["registry"].value
+        return None if named is None else str(named)
+
     def turn_to(self, name: str = "", state: str = "") -> None:
         """Make another task the one that commands are about."""
         if name and state:

@@ -181,16 +181,7 @@ class SkillRegistry:
 
         ``low`` and ``high`` are 0 and 10 where nothing can be said, as after a single run.
         """
-        from pandas import DataFrame
-
-        scores: dict[tuple[str, str], list[tuple[float, str]]] = {}
-        for number, (skill, task, score, run) in enumerate(self._rows(SCORES)):
-            scores.setdefault((skill, task), []).append((score, run or f"by hand {number}"))
-        rows = [(*names, *_mean(found)) for names, found in scores.items()]
-        rows.sort(key=lambda row: (row[1], -row[2], row[0]))
-        types = {"skill_type": "string", "task_type": "string", "mean": "float64", "sample_count": "Int64"}
-        types |= {"low": "float64", "high": "float64"}
-        return DataFrame(rows, columns=list(types)).astype(types)
+        return frame_of(self._rows(SCORES))
 
     def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query; none where nothing was recorded yet. The file is not written to, nor made."""
@@ -213,6 +204,20 @@ class SkillRegistry:
                 f"The skill registry {self.path} cannot be {what}: {why}.",
                 "Mend it or move it away, or name another: registry=PATH, or 'off' for none.",
             ) from None
+
+
+def frame_of(rows: Iterable[tuple[Any, ...]]) -> DataFrame:
+    """The frame of scores, each a row of skill type, task type, score and run."""
+    from pandas import DataFrame
+
+    scores: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    for number, (skill, task, score, run) in enumerate(rows):
+        scores.setdefault((skill, task), []).append((score, run or f"by hand {number}"))
+    found = [(*names, *_mean(given)) for names, given in scores.items()]
+    found.sort(key=lambda row: (row[1], -row[2], row[0]))
+    types = {"skill_type": "string", "task_type": "string", "mean": "float64", "sample_count": "Int64"}
+    types |= {"low": "float64", "high": "float64"}
+    return DataFrame(found, columns=list(types)).astype(types)
 
 
 def _mean(scores: list[tuple[float, str]]) -> tuple[float, int, float, float]:
