@@ -16,6 +16,7 @@ from typing import Literal
 from ..errors import BadInput
 from ..payloads import Json
 from ..records import FileRef, attempt_hash
+from . import generated
 from .cutting import Piece, pieces
 from .values import Case, Defect, Oracle, PracticeStep, PracticeTask, Truth
 
@@ -83,7 +84,12 @@ def tasks() -> tuple[PracticeTask, ...]:
 
 @functools.cache
 def practice_task(name: str) -> PracticeTask:
-    """The task called ``name``; ``BadInput`` names the nearest where there is none."""
+    """The task called ``name``; ``BadInput`` names the nearest where there is none.
+
+    ``generated:steps=30,dag=random,seed=7`` is one of as many steps, made now and the same everywhere.
+    """
+    if name.startswith(generated.PREFIX):
+        return generated.task_of(name)
     if name in NAMES:
         task: PracticeTask = importlib.import_module(f".{name}", __name__).TASK
         return task
@@ -103,7 +109,9 @@ def practice_step(task: PracticeTask, number: int, part: str = "") -> PracticeSt
 def match(prompt: str) -> PracticeTask | None:
     """The task that a prompt asks for word by word; white space and case do not count."""
     wanted = _folded(prompt)
-    return next((task for task in tasks() if _folded(task.prompt) == wanted), None)
+    named = generated.NAME.search(prompt)
+    made = () if named is None else (practice_task(named[0]),)
+    return next((task for task in (*tasks(), *made) if _folded(task.prompt) == wanted), None)
 
 
 def nearest(prompt: str) -> PracticeTask:
@@ -127,7 +135,7 @@ def nearest(prompt: str) -> PracticeTask:
 def oracle(name: str) -> Oracle:
     """The oracle called "task/function"; ``BadInput`` names the nearest where there is none."""
     owner = name.partition("/")[0]
-    for own in practice_task(owner).oracles if owner in NAMES else ():
+    for own in practice_task(owner).oracles if owner in NAMES or owner.startswith(generated.PREFIX) else ():
         if own.name == name:
             return own
     close = difflib.get_close_matches(name, [own.name for task in tasks() for own in task.oracles], n=1, cutoff=0.0)
@@ -163,7 +171,7 @@ def truth(task_name: str, attempt: str, part: str = "") -> Truth | None:
 def inputs_missed(task_name: str, defect: str) -> tuple[int, int]:
     """How many hidden inputs of its step a defect alone makes fail, and of how many."""
     task = practice_task(task_name)
-    known = counted()[task.name]
+    known = counted()[task.name] if task.name in NAMES else generated.counts(task.name)
     if defect not in known:
         close = difflib.get_close_matches(defect, list(known), n=1, cutoff=0.0)
         raise BadInput(f"Task {task.name} has no defect {defect!r}.", f"Did you mean {close[0]}?")

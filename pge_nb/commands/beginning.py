@@ -65,6 +65,7 @@ class TaskFlags(LimitFlags):
     noise: Annotated[float | None, "practice: spread of the evaluator's scores"] = None
     drift: Annotated[float | None, "practice: points that each attempt adds"] = None
     seed: Annotated[int | None, "practice: another seed, other draws"] = None
+    delay: Annotated[float | None, "practice: seconds that a call takes at most"] = None
 
     def settings(self) -> dict[str, Json]:
         """The settings that were given, by their names."""
@@ -149,6 +150,10 @@ def _config(there: Here, flags: TaskFlags) -> HarnessConfig:
     model, chosen = str(found.value("model")), found.given["model"].chosen
     if flags.practice and not flags.model and not (chosen and is_practice(model)):
         given["model"] = model = "practice"
+    if flags.practice and flags.steps is None:
+        most = there.settings(given).value("max_steps")
+        steps = len(bank.practice_task(flags.practice).steps)
+        given |= {"max_steps": steps} if isinstance(most, int) and steps > most else {}
     if simulated := flags.simulated():
         given["model"] = _with_settings(model, simulated)
     return there.settings(given).config(there.path)

@@ -31,9 +31,7 @@ from .sent import parts
 from .standing import run_view
 from .use_it import side_of
 
-What = Literal[
-    "run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt", "hidden", "skills"
-]
+What = Literal["run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt", "hidden", "skills"]
 ROLES: tuple[Role, ...] = ("planner", "generator", "evaluator")
 
 
@@ -192,8 +190,13 @@ def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, detach: b
     return view
 
 
-def carried(here: Here, harness: PGEHarness, enough: Callable[[Run], bool] = lambda _: False) -> Run:
-    """Go on to the end, to a question, to a limit, or until there is ``enough``, telling of it meanwhile; the run."""
+def carried(
+    here: Here, harness: PGEHarness, enough: Callable[[Run], bool] = lambda _: False, *, step: int | None = None
+) -> Run:
+    """Go on to the end, to a question, to a limit, or until there is ``enough``, telling of it meanwhile; the run.
+
+    ``step``: with this one alone.
+    """
     run = harness.state.read()
     if due(run):
         take_over(harness.state.path)
@@ -202,7 +205,7 @@ def carried(here: Here, harness: PGEHarness, enough: Callable[[Run], bool] = lam
     harness.listen, harness.stop = progress.listen, progress.stop
     try:
         progress.begin(run)
-        with contextlib.closing(harness.records()) as sections:  # type: ignore[type-var]
+        with contextlib.closing(harness.records(step)) as sections:  # type: ignore[type-var]
             for section in sections:
                 progress.tell(section, run)
                 if enough(run):

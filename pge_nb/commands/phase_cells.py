@@ -155,7 +155,7 @@ def _shown(here: Here, harness: PGEHarness, cell: Cell, where: Address, body: st
     seen = all(one.hash in here.shown for one in mine)
     if seen and (ready := _ready(run, cell, where, anew=bool(body) and not mine)):
         _say(harness, cell, ready, body)
-        run = carried(here, harness, lambda now: not _ready(now, cell, where) and bool(due(now)))
+        run = carried(here, harness, lambda now: not _ready(now, cell, where) and bool(due(now)), step=ready.step)
         if not any(one.hash not in here.shown for one in _of(run, cell, where, body)):
             return views.run_view(run)  # a limit ended it before the phase was done
     return _looked_at(here, run, cell, where, body)

@@ -80,11 +80,8 @@ class PracticeSettings:
 
     def for_role(self, role: str) -> str:
         """The settings that this role's draws depend on: a more lenient evaluator meets the same generator."""
-        others = (
-            "delay",
-            *(("miss", "false_alarm", "leniency", "noise", "drift") if role == "generator" else ("skill",)),
-        )
-        return self._told([name for name in RANGES if name not in others])
+        others = [name for name in RANGES if name not in {"skill", "delay"}]
+        return self._told(("skill", "seed") if role == "generator" else others)
 
     @property
     def miss_rate(self) -> float:
@@ -160,7 +157,7 @@ class Practice:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if stop is not None and stop():
-                raise CallStopped("The call was stopped.", "%pge resume asks again.", Usage())
+                raise CallStopped("The call was stopped.", "%pge resume asks again.")
             time.sleep(min(POLL_SECONDS, left))
         return seconds
 
