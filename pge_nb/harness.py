@@ -11,6 +11,7 @@ from .agents.evaluator import Evaluator
 from .agents.generator import Generator
 from .agents.opening import begin, equip, open_state
 from .agents.planner import Planner
+from .agents.withholding import confirmation
 from .config import LIMITS, HarnessConfig, check_end, limits_in
 from .contracts import settled
 from .decisions import decide
@@ -150,6 +151,17 @@ class PGEHarness:
                 "Amend a later step, or the prompt: an edited prompt is a run of its own, and this one is kept.",
             )
         self.state.append(Record(payload=Amendment(limits={}, text=text.strip(), phase=phase), by="person", step=step))
+        return self.state.read()
+
+    def confirm(self, step: int, strike: tuple[int, ...] = ()) -> Run:
+        """Take a step's hidden inputs as a person's own, but those that are struck out, by the numbers that they are shown with.
+
+        From the next evaluation on what they find is strong evidence. ``BadInput`` where there are none, or none of that number.
+        """
+        run = self.state.read()
+        payload = confirmation(self.state.path.parent, run, run.step(step).number, strike)
+        if payload != run.withheld(step):
+            self.state.append(Record(payload=payload, by="person", step=step))
         return self.state.read()
 
     def answer(self, choice: Choice, text: str = "", step: int | None = None) -> Run:

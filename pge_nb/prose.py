@@ -297,7 +297,8 @@ def _contract(contract: StepContract) -> Lines:
 
 
 def _withheld(withheld: Withheld) -> Lines:
-    lines = [f"{counted(withheld.count, 'hidden input')} of the evaluator's own.", ""]
+    confirmed = ", confirmed by a person" if withheld.confirmed else ""
+    lines = [f"{counted(withheld.count, 'hidden input')} of the evaluator's own{confirmed}.", ""]
     lines += _text("Their file under .pge/withheld/", withheld.sha256)
     return lines + _bullets("Notes", withheld.notes) + _calls(withheld.calls)
 

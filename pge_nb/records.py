@@ -237,7 +237,8 @@ class StepContract:
 class Withheld:
     """Hidden inputs that the evaluator made for a contract: how many, and the hash of the file that holds them.
 
-    ``sha256`` names a file under ``.pge/withheld/``; empty where none were made.
+    ``sha256`` names a file under ``.pge/withheld/``; empty where none were made. ``confirmed``: a person has looked at them,
+    and these are left.
     """
 
     count: int
@@ -245,6 +246,7 @@ class Withheld:
     notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
     seconds: float = 0.0
+    confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from messages_stub import MessagesStub
+from notebook_shell import Shell
 from scripted import ADD, MODEL, PROMPT, Request, fenced, findings, role_of, scripted, step_of
 
 from pge_nb.agents.withholding import STRENGTH
 from pge_nb.config import HarnessConfig, identity
 from pge_nb.harness import PGEHarness
-from pge_nb.records import EvaluationReport
+from pge_nb.records import EvaluationReport, Finding
 from pge_nb.run import Run, same
 
 SECRET = 48_651
@@ -157,6 +158,145 @@ def test_they_are_part_of_the_task_only_where_they_are_wanted() -> None:
     without = {name: value for name, value in settings.items() if name != "hidden_cases"}
     assert identity("x", settings) == identity("x", without)
     assert identity("x", settings | {"hidden_cases": 2}) != identity("x", settings)
+
+
+def fitted(request: Request) -> str:
+    code = FITTED if step_of(request) == 1 else ADD
+    return f"Approach: 5.\n\n```python calc.py\n{code}```\n"
+
+
+class Asked:
+    """A run to its first attempt, whose hidden inputs a person looks at: a second attempt is made, and all is sent again."""
+
+    def __init__(self, place: Path, monkeypatch: pytest.MonkeyPatch, strike: tuple[int, ...] | None) -> None:
+        self.place, self.config = (
+            place,
+            HarnessConfig(
+                model=MODEL,
+                shared_state_path=place / "shared_state.md",
+                hidden_cases=3,
+                max_retries_per_step=1,
+                max_steps=1,
+            ),
+        )
+        self.harness = PGEHarness(self.config)
+        with MessagesStub(scripted(withhold=hidden, generate=fitted, evaluate=self._judged)) as stub:
+            for name, value in stub.environ.items():
+                monkeypatch.setenv(name, value)
+            self.harness.start(PROMPT)
+            for section in self.harness.records():
+                if section.record.kind == "withheld":
+                    break
+            if strike is not None:
+                self.harness.confirm(1, strike)
+            self.harness.resume()
+            self.requests = stub.requests
+
+    def _judged(self, request: Request) -> str:
+        """A judge that repeats all that it has read."""
+        text = str(request["messages"][0]["content"])
+        told = [item | {"verdict": "fail", "says": text[:1_500]} for item in findings(request, score=2)]
+        return fenced({"findings": told})
+
+    def finding(self, attempt: int = 1) -> Finding:
+        report = self.harness.state.read().evaluation(1, attempt)
+        assert report is not None
+        return next(one for one in report.findings if one.on == "c1")
+
+
+def test_a_person_who_confirms_them_makes_them_decide_and_nobody_is_told_which_was_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked(tmp_path, monkeypatch, ())
+    run = asked.harness.state.read()
+    assert (asked.finding().by, asked.finding().verdict) == ("oracle", "fail")
+    report = run.evaluation(1, 1)
+    assert report is not None
+    (told,) = [one for one in report.evidence if one.says.endswith("hidden ones")]
+    assert (told.strength, told.body.text) == ("strong", "0 of 2 inputs gave what is wanted")
+    assert len(run.attempts(1)) == 2
+    sent = [json.dumps(request) for request in asked.requests if role_of(request) != "withhold"]
+    assert all(str(SECRET) not in text for text in sent)
+    again = next(text for text in sent if "This is attempt 2" in text)
+    assert "of hidden inputs: 0 of 2 inputs gave what is wanted" in again
+    held = [path for path in tmp_path.rglob("*") if path.is_file() and str(SECRET).encode() in path.read_bytes()]
+    assert {path.relative_to(tmp_path).parts[:2] for path in held} <= {(".pge", "withheld"), (".pge", "calls.jsonl")}
+
+
+def test_of_those_that_nobody_confirmed_the_judge_reads_the_missed_one_and_the_generator_the_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked(tmp_path, monkeypatch, None)
+    assert (asked.finding().by, asked.finding().verdict) == ("judge", "fail")
+    assert any(str(SECRET) in json.dumps(request) for request in asked.requests if role_of(request) == "evaluate")
+    made = [json.dumps(request) for request in asked.requests if role_of(request) == "generate"]
+    (again,) = [text for text in made if "This is attempt 2" in text]
+    assert "of hidden inputs: 0 of 2 inputs gave what is wanted" in again
+    assert "one that did not" not in again.split("c2: ")[0]
+
+
+def test_what_is_struck_out_is_asked_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked(tmp_path, monkeypatch, (1,))
+    withheld = asked.harness.state.read().withheld(1)
+    assert withheld is not None
+    assert (withheld.count, withheld.confirmed, withheld.notes) == (1, True, ("struck out: 1",))
+    report = asked.harness.state.read().evaluation(1, 1)
+    assert report is not None
+    assert any(one.body.text == "0 of 1 inputs gave what is wanted" for one in report.evidence)
+    (tmp_path / "all").mkdir()
+    without = Asked(tmp_path / "all", monkeypatch, (1, 2))
+    assert without.finding().verdict == "pass", "the shown input alone is left"
+
+
+def test_a_person_looks_at_them_and_confirms_them_in_a_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell
+) -> None:
+    Asked(tmp_path, monkeypatch, None)
+    before = len((tmp_path / "shared_state.md").read_bytes())
+    view = shell.cell("%pge show hidden 1").view
+    assert view.next == "%pge confirm 1"
+    frame = view.df
+    assert frame is not None
+    assert list(frame["number"]) == [1, 2]
+    assert list(frame["input"]) == [f"{SECRET}, 1", "'a', 'b'"]
+    assert set(frame["standing"]) == {"nobody has looked at it"}
+    for again in (False, True):
+        view = shell.cell("%pge confirm 1 --strike 2").view
+        assert view.df is not None
+        assert list(view.df["standing"]) == ["confirmed", "struck out"], (
+            "numbers are those that the evaluator gave them"
+        )
+        assert any("nothing changed" in note for note in view.notes) is again
+    added = (tmp_path / "shared_state.md").read_bytes()[before:].decode()
+    assert added.count("confirmed by a person") == 1
+    assert str(SECRET) not in added
+    view = shell.cell("%pge confirm 1").view
+    assert view.df is not None
+    assert list(view.df["standing"]) == ["confirmed", "confirmed"], "a person may think again"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("%pge confirm 1 --strike 3", "There is no hidden input 3."),
+        ("%pge confirm 1 --strike two", "'two' is no number of a hidden input."),
+        ("%pge confirm 1.1", "Hidden inputs belong to a step."),
+        ("%pge confirm 7", "There is no step 7"),
+    ],
+)
+def test_what_cannot_be_confirmed_is_told(
+    line: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell
+) -> None:
+    Asked(tmp_path, monkeypatch, None)
+    before = (tmp_path / "shared_state.md").read_bytes()
+    assert told in str(shell.cell(line).error)
+    assert (tmp_path / "shared_state.md").read_bytes() == before
+
+
+def test_where_none_were_made_there_is_nothing_to_confirm(shell: Shell) -> None:
+    shell.cell("%pge run --practice stats --seed 2;")
+    assert "Step 1 has no hidden inputs" in str(shell.cell("%pge confirm 1").error)
+    assert "No hidden inputs of the evaluator's stand here" in shell.cell("%pge show hidden").view.plain()
 
 
 def test_a_run_killed_after_any_section_comes_to_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import secrets
 import time
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import BadInput
@@ -152,9 +152,9 @@ class Evaluator(Agent):
             hidden = withholding.hidden_check(self.equipment, run, step, check) if met else None
             if hidden is not None:
                 further, replayed = self._review(run, phase, hidden, files)
-                further = replace(further, says=f"{further.says}, hidden ones", strength=withholding.STRENGTH)
+                further = withholding.weighed(run, step, further)
                 cited.append(_issued(book, check, further, replayed=replayed))
-                met = True if further.met else None
+                met = further.met
             if met is not None:
                 claims.append(Claim(on=check.id, by=check.method, met=met, evidence=tuple(cited)))
         for file in made.files:

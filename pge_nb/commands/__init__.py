@@ -8,6 +8,7 @@ from ..display import View
 from . import (
     away,
     configuring,
+    confirming,
     doctor,
     earlier,
     estimating,
@@ -52,6 +53,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "contract": phase_cells.contract,
         "generate": phase_cells.generate,
         "evaluate": phase_cells.evaluate,
+        "confirm": confirming.confirm,
     },
     "house": {
         "model": house.model,

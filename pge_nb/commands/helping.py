@@ -35,6 +35,7 @@ EXAMPLES: Mapping[str, str] = {
     "contract": "%pge contract 1",
     "generate": "%pge generate 1",
     "evaluate": "%pge evaluate 1",
+    "confirm": "%pge confirm 1 --strike 2,3",
     "model": "%pge model practice:skill=0.8,seed=3",
     "key": "%pge key",
     "new": "%pge new",

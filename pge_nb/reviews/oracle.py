@@ -33,6 +33,8 @@ OPEN_AND_UNSAFE = f"{OPEN_CASES}, or without isolation forge the answers"
 NOT_HIDDEN = "strong, but not hidden: without isolation the artifact could look the cases up, or forge the answers"
 KINDS = frozenset({"returns", "raises", "missing"})
 """What an answer may be: a value, an error of the call, an error before it."""
+MISS = "; one that did not: "
+"""Stands between how many inputs gave what is wanted, and the one that is told."""
 SHOWN = 300
 """Characters of what came back that a finding shows."""
 TWO_ANSWERS: dict[str, Json] = {"two": "answers that differ"}
@@ -106,7 +108,7 @@ class OracleReview:
         hidden = args.oracle is not None
         kind = "hidden input" if hidden else "input"
         count = f"{len(oracle.cases) - len(misses)} of {len(oracle.cases)} {kind}s gave what is wanted"
-        saw = count if not misses else f"{count}; one that did not: {misses[0]}"
+        saw = count if not misses else f"{count}{MISS}{misses[0]}"
         return Outcome(
             met=not misses,
             says=f"called {oracle.call} with {len(oracle.cases)} {kind}{'s' if len(oracle.cases) > 1 else ''}",

@@ -20,6 +20,7 @@ TOUR = {
     "decisions": "%pge show cost",
     "cost": "%pge verify",
     "prompt": "%pge show evaluations",
+    "hidden": "%pge show evaluations",
     "skills": "%pge show plan",
 }
 """After each view of a finished run, the one to look at next."""
