@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
+from .abreast import apart, at_once, standing_outputs
 from .agents.equipment import Equipment
 from .agents.evaluator import Evaluator
 from .agents.generator import Generator
 from .agents.opening import begin, equip, open_state
 from .agents.planner import Planner
 from .agents.withholding import confirmation
+from .clock import Clock
 from .config import LIMITS, HarnessConfig, check_end, limits_in
 from .contracts import settled
 from .decisions import decide
+from .driving import Driver
 from .errors import BadInput, LimitReached, PgeError
+from .interrupts import Cut
 from .models import CallStopped, Listen, Model, Request, Stop
 from .models.choose import models_in
 from .models.limits import Prices
+from .pauses import Pause, clock, pause_after
 from .payloads import Json
-from .phases import PHASE_OF, Phase, due, negotiation
+from .phases import Phase, due, negotiation, phase_of
 from .records import (
     Amended,
     Amendment,
@@ -42,6 +49,7 @@ from .skills.keeping import Keeper
 from .state import StateFile
 from .workspace import Objects, bring, layered, place
 
+STOPPED = "What was under way was stopped."
 AGENTS: dict[Role, type[Planner | Generator | Evaluator]] = {
     "planner": Planner,
     "generator": Generator,
@@ -89,11 +97,12 @@ class PGEHarness:
             pass
         return self.result()
 
-    def records(self) -> Iterator[Section]:
+    def records(self, step: int | None = None) -> Iterator[Section]:
         """Yield each section once it is on disk. Stop anywhere; the same call goes on from there.
 
-        A limit that is reached ends the run whole, with a receipt. An interruption and a model that cannot be asked are
-        recorded and raised.
+        ``step``: what is due of this step alone. A limit that is reached ends the run whole, with a receipt. An interruption
+        and a model that cannot be asked are recorded and raised; where the model may answer after a while, that pause is
+        recorded and, if it is short, waited for.
         """
         with self.state.running():
             run = self.state.read()
@@ -102,28 +111,50 @@ class PGEHarness:
                     "This is a redacted export: what its agents were sent was taken out, so it cannot be gone on with.",
                     "%pge show looks at it; go on with the run that it was made of.",
                 )
+            time = Clock.of(run)
+            driver = Driver(state=self.state, clock=time, stop=self.stop)
             equipment = self._equip(run)
-            phase: Phase | None = None
+            if at_once(run) > 1 or time.most is not None:
+                equipment = replace(equipment, stop=driver.asked)
             self._make_again(equipment, run)
             try:
-                while phases := due(run):
-                    phase = phases[0]
-                    yield from self.state.append(*self._carry_out(equipment, run, phase))
-            except (LimitReached, CallStopped) as error:
-                yield from self._receipt(equipment, f"stopped: {error.fact}")
+                yield from self._drive(driver, equipment, run, step)
+            except (LimitReached, CallStopped, Cut) as error:
+                why = time.reached().fact if time.over else STOPPED if isinstance(error, Cut) else error.fact
+                yield from self._receipt(equipment, f"stopped: {why}")
                 return
-            except (KeyboardInterrupt, PgeError) as error:
-                reason = error.fact if isinstance(error, PgeError) else "interrupted by a person"
-                self.state.append(Record(payload=Interruption(reason=reason, phase=str(phase)), by="harness"))
-                raise
+            if due(run):
+                return  # of other steps
             if run.last is None or run.last.record.kind != "receipt":
                 yield from self._receipt(equipment, run.outcome)
+
+    def _drive(self, driver: Driver, equipment: Equipment, run: Run, step: int | None) -> Iterator[Section]:
+        """What is due, and the pauses in between. What stops the run otherwise than a limit is recorded, and raised."""
+        carry_out = functools.partial(self._carry_out, equipment, run)
+        while True:
+            try:
+                yield from driver.sections(run, carry_out, step=step)
+            except (LimitReached, CallStopped):
+                raise
+            except (KeyboardInterrupt, PgeError) as error:
+                pause = pause_after(error, run, answered=bool(equipment.model.calls()))
+                yield from self._interrupted(error, driver.now, pause)
+                if pause is None or not pause.waited:
+                    raise
+            else:
+                return
+            pause.wait(driver.asked)
 
     def amend(self, text: str = "", **limits: Json) -> Run:
         """Raise limits of the run (retries, rounds, calls, tokens, dollars); they stand from the next phase on."""
         if unknown := set(limits) - set(LIMITS):
             raise BadInput(f"{min(unknown)!r} is no limit.", f"There are {', '.join(LIMITS)}.")
         run = self.state.read()
+        if limits.get("max_parallel", 1) != 1 and not apart(run):
+            raise BadInput(
+                "This run was begun with one step after another: each step's tree holds what the steps before it made.",
+                "Begin it anew with --parallel N: it is a run of its own, and this one is kept.",
+            )
         settings = {**run.settings, **limits}
         HarnessConfig(**{name: settings[name] for name in LIMITS if name in settings})  # type: ignore[arg-type]  # says what is wrong
         check_end(settings)
@@ -218,7 +249,7 @@ class PGEHarness:
         """
         run = self.state.read() if of is None else of
         for section in reversed(run.sections):
-            phase = _phase_of(section)
+            phase = phase_of(section)
             here = phase and phase.role == role and step in (None, phase.step) and attempt in (None, phase.attempt)
             if phase and here and (attempt is not None or not _by_function(section)):
                 before = Run(run.sections[: section.seq], root=run.root)
@@ -280,7 +311,7 @@ class PGEHarness:
 
     def _make_again(self, equipment: Equipment, run: Run) -> None:
         """Put inputs, and what stands for a step, where they are not in the working directory; what is there is left as it is."""
-        standing = layered(*(run.outputs(step.number) for step in run.steps), run.task.input_files)
+        standing = layered(*standing_outputs(run), run.task.input_files)
         if standing:
             work = self._work(run)
             place([file for file in standing if not (work / file.path).exists()], work, equipment.objects, ())
@@ -297,6 +328,16 @@ class PGEHarness:
             while (contract := run.contract(step_number)) is None:
                 self.state.append(*self._carry_out(equipment, run, negotiation(run, step_number)))
         return contract
+
+    def _interrupted(self, error: BaseException, phases: Iterable[Phase], pause: Pause | None) -> tuple[Section, ...]:
+        """Record what stopped the run; an error that leaves it paused says until when."""
+        reason = error.fact if isinstance(error, PgeError) else "interrupted by a person"
+        until = pause.until() if pause else ""
+        payload = Interruption(reason=reason, phase=", ".join(map(str, phases)), until=until)
+        sections = self.state.append(Record(payload=payload, by="harness"))
+        if pause and isinstance(error, PgeError):
+            error.next_move = f"Paused until {clock(until, sections[0].at)}: %pge resume goes on then, or now."
+        return sections
 
     def _receipt(self, equipment: Equipment, outcome: str) -> tuple[Section, ...]:
         spent = equipment.model.spent()
@@ -325,16 +366,6 @@ def _notes_on(displaced: Iterable[FileRef]) -> list[Note]:
 
 def _known_contents(run: Run) -> set[str]:
     known = {file.sha256 for file in run.task.files}
-    for step in run.steps:
+    for step in run.every_step:
         known |= {file.sha256 for attempt in run.attempts(step.number).values() for file in attempt.files}
     return known
-
-
-def _phase_of(section: Section) -> Phase | None:
-    """The phase that made a section; None for one that no agent made."""
-    record = section.record
-    name = PHASE_OF.get(record.kind)
-    if name is None:
-        return None
-    canary = record.purpose == "canary"
-    return Phase(name=name, step=record.step, attempt=record.attempt, round=record.round or 1, canary=canary)
