@@ -172,6 +172,8 @@ def _values(command: str, argument: Argument, before: Sequence[str], begun: str,
         yield from _models(begun)
     elif argument.flag == "--in":
         yield from _variables(begun, around)
+    elif argument.flag == "--skills":
+        yield from (name for name, value in around.here.variables.items() if _are_skills(value) and name[0] != "_")
     elif argument.flag == "--state":
         yield from _paths(begun, around.here.directory, (".md",))
     elif argument.name == "command":
@@ -186,6 +188,12 @@ def _values(command: str, argument: Argument, before: Sequence[str], begun: str,
         if tuple(before) == ("prompt",):
             yield from ROLES
         yield from _addresses(begun, around.here)
+
+
+def _are_skills(value: object) -> bool:
+    from .skills import Skill
+
+    return isinstance(value, Mapping) and bool(value) and all(isinstance(one, Skill) for one in value.values())
 
 
 def _models(begun: str) -> Iterator[str]:
@@ -246,7 +254,7 @@ def _addresses(begun: str, here: Here) -> Iterator[str]:
 def _places(begun: str, run: Run | None) -> Iterator[str]:
     """Steps and attempts; after a slash, the checks of the step and the criteria."""
     at, slash, _ = begun.partition("/")
-    for step in run.steps if run else ():
+    for step in run.every_step if run else ():
         attempts = [f"{step.number}.{attempt}" for attempt in run.attempts(step.number)] if run else []
         if not slash:
             yield from (str(step.number), *attempts)

@@ -36,7 +36,11 @@ class Tried:
 
 @dataclass(frozen=True, kw_only=True)
 class StepLog:
-    """What became of one step."""
+    """What became of one step.
+
+    ``score`` is that of the attempt that stands (None: none does, or it is not measured). Of an attempt that was chosen as the
+    best of several it is what it got when it was graded once more; ``gate_score`` is what it was chosen by.
+    """
 
     step: int
     description: str
@@ -44,6 +48,8 @@ class StepLog:
     contract: StepContract | None
     tried: tuple[Tried, ...]
     decision: Decision | None
+    score: float | None
+    gate_score: float | None
 
     @property
     def retries(self) -> int:
@@ -98,7 +104,7 @@ def working_directory(run: Run, root: Path) -> Path:
 def result_of(run: Run, root: Path) -> HarnessResult:
     """What a run has come to, from its state file alone."""
     costs = tuple(cost for section in run.sections if (cost := _cost(section)))
-    logs = tuple(_step_log(run, step.number) for step in run.steps)
+    logs = tuple(_step_log(run, step.number) for step in run.every_step)
     return HarnessResult(
         output_path=_output(run, root),
         plan=run.plan,
@@ -148,7 +154,27 @@ def _step_log(run: Run, step: int) -> StepLog:
         contract=run.contract(step),
         tried=tuple(tried),
         decision=run.decision(step),
+        score=_overall(run.reported(step)),
+        gate_score=_gate_score(run, step),
     )
+
+
+def _overall(report: EvaluationReport | None) -> float | None:
+    return report.overall if report else None
+
+
+def _gate_score(run: Run, step: int) -> float | None:
+    accepted = run.accepted(step)
+    return None if accepted is None else _overall(run.evaluation(step, accepted))
+
+
+def graded_again(run: Run, step: int) -> str:
+    """What a step's score rests on where its attempt was chosen as the best of several, in words; empty where it was not."""
+    again, gate = run.regrade(step), _gate_score(run, step)
+    if again is None:
+        return "to be graded again" if run.ungraded(step) else ""
+    score = "not measured" if again.overall is None else f"{again.overall:.1f}"
+    return f"graded again: {score}" + ("" if gate is None else f" ({gate:.1f} when it was chosen)")
 
 
 def _output(run: Run, root: Path) -> Path:
@@ -163,7 +189,12 @@ def _output(run: Run, root: Path) -> Path:
 
 
 def _summary(run: Run, logs: tuple[StepLog, ...]) -> str:
-    states = ", ".join(f"step {log.step} {log.state} after {len(log.tried)} attempt(s)" for log in logs)
+    again = {log.step: graded_again(run, log.step) for log in logs}
+    states = ", ".join(
+        f"step {log.step} {log.state} after {len(log.tried)} attempt(s)"
+        + (f", {again[log.step]}" if again[log.step] else "")
+        for log in logs
+    )
     last = run.last.payload if run.last else None
     why = last.outcome if isinstance(last, Receipt) and last.outcome.startswith("stopped: ") else run.outcome
     return f"{why}; {states}" if states else why

@@ -166,7 +166,7 @@ class Run:
         return ".".join(map(str, (line[0], *places))) if places else ""
 
     def replan(self, step: int) -> Replan | None:
-        """What came of the last decision to replan a step; None while the planner is still to be asked, and where none was made."""
+        """What came of the last decision to replan a step; None where there was none, and until the planner has answered."""
         decisions = [
             section.seq
             for section in self.of("decision", step)

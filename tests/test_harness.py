@@ -271,8 +271,8 @@ def test_an_answer_to_nothing_says_so(tmp_path: Path) -> None:
         harness.answer("keep")
 
 
-def test_the_best_attempt_is_kept_not_the_last(tmp_path: Path, at_stub: Any) -> None:
-    scores = iter([5.5, 6.9, 5.2])
+def test_the_best_attempt_is_kept_not_the_last_and_graded_once_more(tmp_path: Path, at_stub: Any) -> None:
+    scores = iter([5.5, 6.9, 5.2, 6.1])
 
     def judge(request: Request) -> Any:
         score = next(scores) if "step" in first_message(request) or "twice" not in first_message(request) else 9
@@ -287,6 +287,9 @@ def test_the_best_attempt_is_kept_not_the_last(tmp_path: Path, at_stub: Any) -> 
     assert decision is not None
     assert (decision.action, decision.attempt) == ("keep", 2)
     assert "weakest score 6.9 reaches the floor 5" in decision.reason
+    assert [section.record.attempt for section in result.run.of("evaluation", 1, purpose="kept")] == [2]
+    assert result.step_logs[0].score == pytest.approx((3 * 6.1 + 8.5) / 4)
+    assert result.step_logs[0].gate_score == pytest.approx((3 * 6.9 + 8.5) / 4)
 
 
 # What agents see

@@ -78,7 +78,7 @@ def address(text: str, run: Run, before: str = "") -> Address:
 
 
 def _step(run: Run, step: int, before: str) -> int:
-    there = [one.number for one in run.steps]
+    there = [one.number for one in run.every_step]
     if step in there or not there:
         return run.step(step).number
     raise BadInput(f"There is no step {step}.", f"The nearest is {before}{_closest(step, there)}.")

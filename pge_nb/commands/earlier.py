@@ -67,6 +67,6 @@ def _told(kept: Kept) -> tuple[Cell, ...]:
     if run is None:
         return "its file is damaged, or holds no task", Mark("broken"), None, None, None
     task = run.plan.title if run.plan else run.task.prompt.split("\n", 1)[0]
-    attempts = sum(len(run.attempts(step.number)) for step in run.steps)
+    attempts = sum(len(run.attempts(step.number)) for step in run.every_step)
     when = run.sections[-1].at.replace("T", " ")[:16]
     return task, Mark(outcome(run, kept.state)), attempts, bill(frames.cost(run)).removeprefix("Cost: "), f"{when} UTC"

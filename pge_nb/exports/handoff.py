@@ -16,6 +16,7 @@ from ..markdown import fence, inline, said, table, visible
 from ..phases import holds_since
 from ..prose import counted, for_people, heading
 from ..records import Attempt, Decision, EvaluationReport, FileRef, Finding, Section
+from ..results import graded_again
 from ..run import Run
 from ..views.ends import caveats, foot, next_move, open_questions, title
 from ..workspace import Objects
@@ -185,18 +186,18 @@ def _steps(run: Run, told: Sequence[Feature]) -> list[str]:
     if not run.steps:
         return ["There is no plan yet."]
     rows = []
-    for step in run.steps:
+    for step in run.every_step:
         own = [one for one in told if one.step == step.number]
         tried = [
             f"[{step.number}.{number}]({_page('code', step.number, number)})" for number in run.attempts(step.number)
         ]
-        stands = run.accepted(step.number)
+        stands, again = run.accepted(step.number), graded_again(run, step.number)
         rows.append(
             (
                 str(step.number),
                 inline(step.description),
                 ", ".join(map(str, step.depends_on)) or "-",
-                f"{run.state(step.number)}{f', attempt {stands}' if stands else ''}",
+                ", ".join(filter(None, (run.state(step.number), f"attempt {stands}" if stands else "", again))),
                 f"{sum(one.status == 'passing' for one in own)} of {len(own)}",
                 ", ".join(tried) or "-",
             )
@@ -242,9 +243,9 @@ def _page(what: str, step: int, attempt: int) -> str:
 
 def _plan(run: Run) -> list[str]:
     lines = _top(run, "Plan")
-    for section in run.of("plan")[-1:]:
+    for section in run.of("plan")[-len(run.plans) :]:
         lines += for_people(section.record)
-    for step in run.steps:
+    for step in run.every_step:
         for section in run.of("contract", step.number)[-1:]:
             lines += for_people(section.record)
     return lines if run.plan else [*lines, "There is no plan yet."]

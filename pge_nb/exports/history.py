@@ -34,6 +34,7 @@ from ..errors import BadInput, PgeError
 from ..markdown import visible
 from ..prose import heading
 from ..records import Attempt, Decision, EvaluationReport, FileRef, Section
+from ..results import graded_again
 from ..run import Run
 from ..workspace import TEMPORARY, Objects, layered
 
@@ -158,7 +159,7 @@ def _about_task(run: Run) -> str:
 
 def _about_attempt(run: Run, section: Section, attempt: Attempt, step: int, number: int) -> str:
     report = run.evaluation(step, number)
-    description = next((one.description for one in run.steps if one.number == step), "")
+    description = next((one.description for one in run.every_step if one.number == step), "")
     parts = [description, f"Why: {attempt.why}" if attempt.why else ""]
     if report:
         parts.append("\n".join(_findings(report)))
@@ -168,9 +169,10 @@ def _about_attempt(run: Run, section: Section, attempt: Attempt, step: int, numb
 
 
 def _about_decision(run: Run, decision: Decision, step: int) -> str:
-    report = run.evaluation(step, decision.attempt or 0)
+    report = run.regrade(step) or run.evaluation(step, decision.attempt or 0)
     numbers = ", ".join(f"{name} {value}" for name, value in decision.numbers.items())
-    parts = [decision.reason, f"In numbers: {numbers}" if numbers else ""]
+    again = graded_again(run, step)
+    parts = [decision.reason, f"In numbers: {numbers}" if numbers else "", f"{again[:1].upper()}{again[1:]}"]
     action = decision.action.capitalize()
     return _message(f"{action} step {step}, attempt {decision.attempt}: {_verdict(report)}", parts, [])
 

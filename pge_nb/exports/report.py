@@ -37,7 +37,7 @@ def parts(run: Run) -> Iterator[tuple[str, View]]:
 
 
 def _every_evaluation(run: Run) -> Iterator[Block]:
-    for step in run.steps:
+    for step in run.every_step:
         if len(run.of("evaluation", step.number)) > 1:
             tables = tuple(findings_tables(run, step.number, standing=False))
             yield Fold(summary=f"Every evaluation of step {step.number}", blocks=tables)

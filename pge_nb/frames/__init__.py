@@ -54,7 +54,8 @@ def plan(runs: Run | Iterable[Run]) -> DataFrame:
 
     ``depends_on`` lists step numbers, ``success`` the success criteria (one a line), ``state`` tells where the step stands,
     ``replaced_by`` lists the steps in the place of one that was replanned, ``accepted`` is the attempt whose deliverables
-    stand for it.
+    stand for it. ``score`` is that attempt's: where it was chosen as the best of several, what it got when it was graded once
+    more; ``gate_score`` is what it had before.
     """
     return _frame(PLAN, runs, plan_rows)
 

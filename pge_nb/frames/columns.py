@@ -33,6 +33,8 @@ PLAN: Columns = {
     "checks": COUNT,
     "attempts": COUNT,
     "accepted": COUNT,
+    "score": NUMBER,
+    "gate_score": NUMBER,
 }
 CRITERIA: Columns = {"run": TEXT, "criterion": TEXT, "weight": TEXT, "threshold": NUMBER, "description": TEXT}
 CHECKS: Columns = {

@@ -50,7 +50,13 @@ def plan_rows(run: Run) -> Iterator[Row]:
             len(contract.checks) if contract else None,
             len(run.attempts(step.number)),
             run.accepted(step.number),
+            _overall(run.reported(step.number)),
+            _overall(run.evaluation(step.number, run.accepted(step.number) or 0)),
         )
+
+
+def _overall(report: EvaluationReport | None) -> float | None:
+    return report.overall if report else None
 
 
 def criteria_rows(run: Run) -> Iterator[Row]:
@@ -61,7 +67,7 @@ def criteria_rows(run: Run) -> Iterator[Row]:
 
 def checks_rows(run: Run) -> Iterator[Row]:
     """The rows of ``checks``."""
-    for step in run.steps:
+    for step in run.every_step:
         contract = run.contract(step.number)
         for check in contract.checks if contract else ():
             args = compact(check.args) if check.args else None

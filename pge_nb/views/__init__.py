@@ -10,6 +10,7 @@ from ..display import Block, Cell, Fold, Mark, Table, Verbatim, View, Words
 from ..pauses import clock
 from ..prose import counted
 from ..records import EvaluationReport, Interruption, Proposal, Receipt, Response, StepContract
+from ..results import graded_again
 from ..run import Run
 from .costs import bill, cost_table, or_none, roles_table, rounds_table
 from .ends import foot as foot
@@ -57,7 +58,7 @@ def plan_view(run: Run) -> View:
 
 def contract_view(run: Run, step: int | None = None, check: str | None = None) -> View:
     """The contract of one step or of all: deliverables, checks (or one of them), and how it came to stand."""
-    steps = [run.step(step).number] if step is not None else [one.number for one in run.steps]
+    steps = [run.step(step).number] if step is not None else [one.number for one in run.every_step]
     blocks = [block for one in steps for block in _contract(run, one, check)]
     frame = frames.checks(run)
     blocks = blocks or [Words("No contract was negotiated yet.")]
@@ -118,7 +119,7 @@ def _steps(run: Run) -> Block:
     for step in run.every_step:
         attempts = run.attempts(step.number)
         attempt = run.accepted(step.number) or max(attempts, default=0)
-        report = run.evaluation(step.number, attempt) if attempt else None
+        report = run.regrade(step.number) or (run.evaluation(step.number, attempt) if attempt else None)
         rows.append(
             (
                 step.number,
@@ -145,7 +146,8 @@ def _met(run: Run, step: int, report: EvaluationReport | None) -> Cell:
 def _stands(run: Run, step: int, report: EvaluationReport | None) -> tuple[Cell, Cell]:
     accepted, state = run.accepted(step), run.state(step)
     verdict = Mark(report.verdict) if report else None
-    return verdict, f"attempt {accepted} {state}" if accepted else state
+    again = graded_again(run, step)
+    return verdict, f"attempt {accepted} {state}{f', {again}' if again else ''}" if accepted else state
 
 
 def _contract(run: Run, step: int, only: str | None = None) -> Iterator[Block]:
