@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from .. import dag
 from ..abreast import apart, builds_on
-from ..decisions import best_attempt, standing_scores
+from ..decisions import best_attempt, leading, standing_scores
 from ..errors import BadInput
 from ..markdown import ticks_around
 from ..models import About, Reply, Request
@@ -109,7 +109,8 @@ class Generator(Agent):
     def brief(self, run: Run, phase: Phase) -> str:
         """All that the generator is told beside its system prompt; from the file and the artifacts alone."""
         step = run.step(_number(phase.step))
-        parts = [_heading(run, step), self._house_rules(run), inputs_told(run), self._dependencies(run, step)]
+        first = _first_of_all(run, step.number) if phase.name == "generate" else ""
+        parts = [first, _heading(run, step), self._house_rules(run), inputs_told(run), self._dependencies(run, step)]
         parts.append(skill_told(run.settings, step))
         if phase.name == "propose":
             parts += [_objections(run, step.number), asked_for(run, step.number), self._proposal_shape(run, step)]
@@ -466,9 +467,24 @@ def _heading(run: Run, step: Step) -> str:
     # Apart, how far the others are must not show: it would be another brief each time.
     counted_in = dag.ancestors(run.steps, step.number) if apart(run) else {other.number for other in run.steps}
     done = sum(run.accepted(number) is not None for number in counted_in)
-    lines.append(f"Step {step.number} of {len(run.steps)} ({done} done): {step.description}")
+    lines.append(f"Step {step.number}{_place(run, step)} of {len(run.steps)} ({done} done): {step.description}")
     lines += [f"- {sentence}" for sentence in step.success]
     return "\n".join(lines)
+
+
+def _place(run: Run, step: Step) -> str:
+    """Where a step stands in the plan, where its number does not say it: after a replan."""
+    place = next((at for at, one in enumerate(run.steps, 1) if one.number == step.number), step.number)
+    return "" if place == step.number else f", in place {place}"
+
+
+def _first_of_all(run: Run, step: int) -> str:
+    """What the attempt goes for first, where the run retries until all is met; empty where it does not."""
+    on, contract = leading(run, step), run.contract(step)
+    says = next((check.says for check in contract.checks if check.id == on), "") if contract else ""
+    if not on:
+        return ""
+    return f"First of all make this hold: {on}{f': {says}' if says else ''}\nKeep what holds already."
 
 
 def _objections(run: Run, step: int) -> str:

@@ -9,7 +9,7 @@ from ..config import uses_practice
 from ..models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS
 from ..prose import counted, removed_in_words
 from ..records import EvaluationReport, Question, Receipt, Redaction
-from ..run import Run
+from ..run import ENDED, Run
 
 TOUR = {
     "run": "%pge show trajectory",
@@ -60,8 +60,9 @@ def _limit(run: Run, name: str, default: float) -> float:
 
 def ended(run: Run) -> bool:
     """Whether no step can be gone on with."""
-    done = {"accepted", "kept", "advanced", "failed", "blocked"}
-    return run.plan is not None and all(run.state(step.number) in done for step in run.steps)
+    return run.plan is not None and not any(
+        run.state(step.number) not in ENDED or run.ungraded(step.number) for step in run.steps
+    )
 
 
 def caveats(run: Run) -> Iterator[str]:
@@ -77,12 +78,17 @@ def caveats(run: Run) -> Iterator[str]:
     yield from _fallen(run)
     if any(evidence.replayed for report in _reports(run) for evidence in report.evidence):
         yield "Evidence marked as replayed was met again from the call log, not run here."
-    if run.plan:
-        yield from run.plan.notes
+    for plan in run.plans:
+        yield from plan.notes
     for step in run.steps:
         contract = run.contract(step.number)
         if contract is not None and not contract.agreed:
             yield f"The contract of step {step.number} was {contract.origin}."
+        if run.state(step.number) == "infeasible":
+            yield (
+                f"Step {step.number} is infeasible with the skills at hand: two replans in a row used "
+                f"{run.same_skill(step.number)!r}, and failed."
+            )
     if ended(run) and run.undelivered:
         yield f"The plan promises {', '.join(run.undelivered)}, which no step has delivered."
 

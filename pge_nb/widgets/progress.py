@@ -135,6 +135,10 @@ class Ticker(Quiet):
         return f'<details><summary>{summary}</summary><pre style="white-space:pre-wrap">{told}</pre></details>'
 
 
+def _retries(run: Run) -> int:
+    return int(str(run.settings.get("max_retries_per_step", 0)))
+
+
 def line(section: Section, run: Run) -> str:
     """A section in a line: its heading, and the one thing that a reader waits for."""
     payload, more = section.payload, ""
@@ -143,7 +147,8 @@ def line(section: Section, run: Run) -> str:
     elif isinstance(payload, Decision):
         more = f" ({payload.reason})"
     elif isinstance(payload, Attempt):
-        more = f" ({section.record.attempt} of {1 + int(str(run.settings.get('max_retries_per_step', 0)))})"
+        most = "until all is met" if run.settings.get("until_met") else f"of {1 + _retries(run)}"
+        more = f" ({section.record.attempt} {most})"
     elif isinstance(payload, Receipt):
         more = f": {payload.outcome}, {counted(payload.calls, 'call')}, {counted(payload.tokens, 'token')}"
     return visible(heading(section.record) + more)
