@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from .abreast import shared_with
 from .payloads import compact
+from .phases import takes_part
 from .prose import counted
 from .records import Check, Proposal, Response, StepContract
 from .run import Run
@@ -18,12 +19,26 @@ def settled(run: Run, step: int) -> StepContract:
 
     A step that goes on in a file of an earlier step may not break it: what was checked there by a review is checked again.
     """
+    if not takes_part(run.settings, "contract"):
+        return _with_amendments(_of_the_plan(run, step), run.amendments(step, "contract"))
     contract = _with_amendments(_negotiated(run, step), run.amendments(step, "contract"))
     carried = _carried(run, step, contract)
     if not carried:
         return contract
     origin = f"{contract.origin}; {len(carried)} of the checks come from earlier steps that share its files"
     return replace(contract, checks=(*contract.checks, *carried), origin=origin)
+
+
+def _of_the_plan(run: Run, step: int) -> StepContract:
+    """Without contracts: what the plan says of a step is for the judge, in the files that the plan names, if it names any."""
+    planned = run.step(step)
+    says = planned.success or (planned.description,)
+    return StepContract(
+        deliverables=run.plan.deliverables if run.plan else (),
+        checks=tuple(Check(id=f"c{n}", says=sentence) for n, sentence in enumerate(says, 1)),
+        agreed=False,
+        origin="made of the plan, without negotiation: contracts are off",
+    )
 
 
 def _with_amendments(contract: StepContract, texts: Iterable[str]) -> StepContract:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from .payloads import Json
-from .phases import fresh_answer, number
+from .phases import fresh_answer, number, takes_part
 from .prose import counted
 from .records import Answer, Decision, EvaluationReport, Question
 from .run import Run
@@ -39,6 +39,9 @@ def decide(run: Run, step: int, attempt: int) -> tuple[Decision, Question | None
     if answer := fresh_answer(run, step, attempt):
         return _answered(run, step, attempt, answer), None
     report = run.evaluation(step, attempt)
+    if not takes_part(run.settings, "evaluator"):
+        reason = "the evaluator is off: nothing was measured"
+        return Decision(action="advance", attempt=attempt, reason=reason, numbers=_numbers(run, step, attempt)), None
     if report is None:
         raise ValueError(f"attempt {step}.{attempt} has not been evaluated")
     if report.verdict == "pass":
@@ -142,7 +145,7 @@ def _first_way(run: Run, step: int, attempt: int, spent: str) -> tuple[Decision,
     for way in ways if isinstance(ways, list) else []:
         if way == "keep" and (kept := _keep(run, step, spent)):
             return kept, None
-        if way == "replan":
+        if way == "replan" and takes_part(run.settings, "planner"):
             if decision := _replan(run, step, attempt, spent):
                 return decision, None
             spent += _not_again(run, step)

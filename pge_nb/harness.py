@@ -12,6 +12,7 @@ from .abreast import apart, at_once, standing_outputs
 from .agents.equipment import Equipment
 from .agents.evaluator import Evaluator
 from .agents.generator import Generator
+from .agents.one_step import of_prompt
 from .agents.opening import begin, equip, open_state
 from .agents.planner import Planner
 from .agents.withholding import confirmation
@@ -34,9 +35,11 @@ from .records import (
     Answer,
     Attempt,
     Choice,
+    Decision,
     FileRef,
     Interruption,
     Note,
+    Plan,
     Receipt,
     Record,
     Role,
@@ -271,9 +274,9 @@ class PGEHarness:
             phase = phases[0]
             if phase.role is not None:
                 return self._request(run, phase)
-            step, attempt = phase.step or 0, phase.attempt
-            payload = settled(run, step) if phase.name == "settle" else decide(run, step, attempt or 0)[0]
-            record = Record(payload=payload, by="harness", step=step, attempt=attempt, round=phase.round)
+            record = Record(
+                payload=_own(run, phase), by="harness", step=phase.step, attempt=phase.attempt, round=phase.round
+            )
             run.add(Section(record=record, seq=len(run.sections), prev=run.head, sha256="", at="", offset=0))
         return None
 
@@ -290,11 +293,9 @@ class PGEHarness:
         """The records of one phase, not appended."""
         if phase.role is not None:
             return AGENTS[phase.role](equipment).records(run, phase)
-        if phase.step is None:
-            raise ValueError(f"the phase {phase} needs a step")
-        if phase.name == "settle":
-            return (Record(payload=settled(run, phase.step), by="harness", step=phase.step),)
-        return self._decide(equipment, run, phase.step, phase.attempt or 0)
+        if phase.name == "decide":
+            return self._decide(equipment, run, phase.step or 0, phase.attempt or 0)
+        return (Record(payload=_own(run, phase), by="harness", step=phase.step),)
 
     def _decide(self, equipment: Equipment, run: Run, step: int, attempt: int) -> tuple[Record, ...]:
         """The decision; what it accepts is in the working directory before the decision is in the file."""
@@ -352,6 +353,15 @@ class PGEHarness:
 
 
 PlannerGeneratorEvaluator = PGEHarness
+
+
+def _own(run: Run, phase: Phase) -> Plan | StepContract | Decision:
+    """What the harness makes by itself in a phase of no role."""
+    if phase.name == "one_step":
+        return of_prompt(run)
+    if phase.step is None:
+        raise ValueError(f"the phase {phase} needs a step")
+    return settled(run, phase.step) if phase.name == "settle" else decide(run, phase.step, phase.attempt or 0)[0]
 
 
 def _by_function(section: Section) -> bool:

@@ -13,7 +13,9 @@ from .records import Amendment, Answer, Decision, Plan, Purpose, Role, Section, 
 from .run import Run
 from .verdict import JUDGE
 
-PhaseName = Literal["plan", "propose", "respond", "settle", "withhold", "generate", "evaluate", "decide", "replan"]
+PhaseName = Literal[
+    "plan", "propose", "respond", "settle", "withhold", "generate", "evaluate", "decide", "replan", "one_step"
+]
 ROLE_OF: Mapping[str, Role] = {
     "plan": "planner",
     "propose": "generator",
@@ -92,7 +94,11 @@ def due(run: Run) -> tuple[Phase, ...]:
     or as many as may be worked on at once.
     """
     if run.plan is None:
-        return (Phase(name="plan", round=len(run.of("plan")) + 1),) if run.of("task") else ()
+        if not run.of("task"):
+            return ()
+        return (
+            Phase(name="plan" if takes_part(run.settings, "planner") else "one_step", round=len(run.of("plan")) + 1),
+        )
     phases = (_next(run, step.number) for step in run.steps if _can_go_on(run, step))
     most = at_once(run)
     if not apart(run):
@@ -125,7 +131,8 @@ def _next(run: Run, step: int) -> Phase:
         return Phase(name="evaluate", step=step, attempt=accepted, round=len(made) + 1, kept=True)
     if run.contract(step) is None or run.reopened(step):
         return negotiation(run, step)
-    if run.settings.get("hidden_cases") and run.withheld(step) is None and _takes_hidden(run, step):
+    judged = takes_part(run.settings, "evaluator")
+    if judged and run.settings.get("hidden_cases") and run.withheld(step) is None and _takes_hidden(run, step):
         return Phase(name="withhold", step=step, round=len(run.of("withheld", step)) + 1)
     attempts = run.attempts(step)
     if not attempts:
@@ -138,7 +145,7 @@ def _next(run: Run, step: int) -> Phase:
         return Phase(name="generate", step=step, attempt=attempt + 1)
     if decision == "replan" and run.replan(step) is None:
         return Phase(name="replan", step=step, attempt=attempt, round=len(run.of("plan")) + 1)
-    if not valid or (_unmeasured(valid) and len(valid) < _allowed(run, step, attempt)):
+    if judged and (not valid or (_unmeasured(valid) and len(valid) < _allowed(run, step, attempt))):
         if _canary_is_due(run, step):
             shown = run.of("evaluation", step, attempt, "canary")
             return Phase(name="evaluate", step=step, attempt=attempt, round=len(shown) + 1, canary=True)
@@ -167,7 +174,9 @@ def canaries_shown(run: Run) -> list[Section]:
 
 
 def negotiation(run: Run, step: int) -> Phase:
-    """What comes next between generator and evaluator on a step that has no contract yet."""
+    """What comes next between generator and evaluator on a step that has no contract yet; without contracts it is settled."""
+    if not takes_part(run.settings, "contract"):
+        return Phase(name="settle", step=step)
     proposals, responses = run.talk(step)
     rounds = len(run.of("proposal", step))
     if len(proposals) > len(responses):
@@ -216,6 +225,11 @@ def _allowed(run: Run, step: int, attempt: int) -> int:
 
 def _unmeasured(evaluations: list[Section]) -> bool:
     return getattr(evaluations[-1].payload, "verdict", "") == "unmeasured"
+
+
+def takes_part(settings: Mapping[str, Json], who: Literal["planner", "contract", "evaluator"]) -> bool:
+    """Whether there is a planner, a negotiation of contracts, an evaluation at all in a run."""
+    return settings.get(who) not in (False, "off")
 
 
 def number(settings: Mapping[str, Json], name: str) -> float:

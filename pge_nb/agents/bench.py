@@ -1,7 +1,7 @@
 """The generator's workbench: a desk at which the deliverables of one attempt are also written.
 
-Only the contract's deliverables can be; a write elsewhere is refused, and the model is told why. What a command made of a
-deliverable is taken over, all else that it wrote is not.
+Only the contract's deliverables can be; a write elsewhere is refused, and the model is told why. Where no contract and no plan
+names any, whatever files it takes can. What a command made of a deliverable is taken over, all else that it wrote is not.
 """
 
 from __future__ import annotations
@@ -76,9 +76,12 @@ class Bench(Desk):
         return f"written: {path}, {len(content):,} bytes"
 
     def _reason(self, path: str, size: int) -> str:
-        if path not in self.deliverables:
+        if not self.deliverables:
+            if reason := refused(path):
+                return reason
+        elif path not in self.deliverables:
             return refused(path) or f"it is no deliverable of the contract; those are {', '.join(self.deliverables)}"
-        if other := clash(path, self._there):
+        if other := clash(path, [*self._there, *self.written]):
             return f"it cannot stand beside {other}, which is there already"
         return f"it is larger than {MAX_FILE_BYTES // 10**6} MB" if size > MAX_FILE_BYTES else ""
 
@@ -87,7 +90,7 @@ class Bench(Desk):
         self.files = {one.path: one for one in layered(self.files.values(), [self.written[path]])}
 
     def _left(self, tree: Tree) -> Json:
-        left = {path: self._changed(tree, path) for path in self.deliverables}
+        left = {path: self._changed(tree, path) for path in self.deliverables or self.written}
         return {path: content for path, content in left.items() if content is not None}
 
     def _changed(self, tree: Tree, path: str) -> str | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from ..config import WITH_TOOLS, HarnessConfig
 from ..errors import BadInput
 from ..models import Listen, Model, Reply, Request, Stop
 from ..models.recording import Recording, call_of
 from ..payloads import Json
-from ..phases import number
+from ..phases import number, takes_part
 from ..records import Call, Role
 from ..reviews import Review
 from ..sandbox import isolation
@@ -147,6 +147,13 @@ def isolation_of(settings: Mapping[str, Json], *, allow_unsafe: bool = False) ->
 def with_tools(settings: Mapping[str, Json], role: Role) -> bool:
     """Whether a role works with tools; a run that was begun before there were any does not."""
     return settings.get(WITH_TOOLS[role]) == "on"
+
+
+def whole_of(settings: Mapping[str, Json]) -> Literal["", "contract", "prompt"]:
+    """Whether the task is one step, and what its checks are then: for the practice model."""
+    if takes_part(settings, "planner"):
+        return ""
+    return "contract" if takes_part(settings, "contract") else "prompt"
 
 
 def turn_limits(settings: Mapping[str, Json]) -> dict[str, int]:

@@ -32,14 +32,15 @@ from ..run import Run
 from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
 from ..workspace import EvidenceBook, laid, layered
 from . import canaries, withholding
-from .equipment import Agent, ask, effort_of, isolation_of, model_of, turn_limits, with_tools
+from .continuing import goes_on
+from .equipment import Agent, ask, effort_of, isolation_of, model_of, turn_limits, whole_of, with_tools
 from .generator import asked_for, base_tree, listed
 from .hearing import hear
 from .inputs_told import inputs_told
 from .inspecting import TOOLS, Inspection
 from .judging import Docket, difference, laid_before, shared_out
 from .loop import turns
-from .raters import rater_of, system_of
+from .raters import of_attempt, system_of
 from .replies import Unusable, json_alone
 from .terms import Terms, answer_shape, method_lines, promised, read_terms, shown
 
@@ -52,7 +53,7 @@ class Evaluator(Agent):
 
     def brief(self, run: Run, phase: Phase) -> str:
         """All that the evaluator is told beside its system prompt. For an attempt: contract, criteria, evidence, diff."""
-        return str(self.request(run, phase).messages[0]["content"])
+        return str(self.request(run, phase).messages[-1]["content"])
 
     def request(self, run: Run, phase: Phase) -> Request:
         """The call that this phase begins with; for an evaluation the reviews are looked at first, from the log if known."""
@@ -96,6 +97,7 @@ class Evaluator(Agent):
                 round=phase.round,
                 task=run.task.practice,
                 part=run.part(step.number),
+                whole=whole_of(settings),
             ),
         )
 
@@ -187,7 +189,8 @@ class Evaluator(Agent):
         if not phase.canary or contract is None:
             return made
         canary = canaries.CANARIES[canaries.turn_of(run, phase)]
-        return canaries.shown_as(canary, made, contract.deliverables, self.equipment.objects)
+        paths = contract.deliverables or tuple(file.path for file in made.files)
+        return canaries.shown_as(canary, made, paths, self.equipment.objects)
 
     def _about(self, run: Run, phase: Phase, docket: Docket | None = None) -> About:
         made = self._made(run, phase)
@@ -204,17 +207,20 @@ class Evaluator(Agent):
             checks=tuple(check.id for check in docket.checks) if docket else (),
             criteria=tuple(criterion.name for criterion in docket.criteria) if docket else (),
             evidence=tuple(f"{evidence.id}:{evidence.on}" for evidence in docket.evidence) if docket else (),
+            whole=whole_of(run.settings),
+            files=made.files,
         )
 
     def _judge_request(self, run: Run, phase: Phase, looked: Looked | None = None) -> Request:
-        settings, rater = run.settings, rater_of(run.settings)
+        settings, attempt = run.settings, run.attempts(phase.step or 0)[phase.attempt or 0]
+        rater = of_attempt(settings, attempt)
         looked = looked or self._look(run, phase)
         earlier = None if phase.canary else run.attempts(phase.step or 0).get((phase.attempt or 0) - 1)
         laid = laid_before(
             looked.docket, looked.contract.checks, difference(earlier, looked.made, self.equipment.objects)
         )
         said = listed("The person whose task it is says:", run.amendments(phase.step or 0, "evaluate"))
-        return Request(
+        request = Request(
             model=rater.model,
             effort=rater.effort or None,
             system=system_of(rater),
@@ -224,6 +230,7 @@ class Evaluator(Agent):
             tools=tuple(tool.spec() for tool in TOOLS) if with_tools(settings, "evaluator") else (),
             nonce=secrets.token_hex(8),
         )
+        return goes_on(self.equipment, attempt, request) if rater.mode.startswith("self") else request
 
     def _evaluate(self, run: Run, phase: Phase) -> Record:
         started = time.monotonic()
@@ -233,7 +240,7 @@ class Evaluator(Agent):
         findings = grade(looked.contract.checks, criteria, (*looked.claims, *judged.claims), judged.docket.texts)
         findings = (*findings, *undelivered(looked.made.missing))
         report = EvaluationReport(
-            rater=rater_of(run.settings).id,
+            rater=of_attempt(run.settings, run.attempts(phase.step or 0)[phase.attempt or 0]).id,
             attempt_hash=looked.made.hash,
             verdict=verdict_of(findings),
             overall=overall(findings, criteria),
@@ -267,7 +274,7 @@ class Evaluator(Agent):
             return Judged(docket=looked.docket, claims=canaries.unheard(fallen))
         request = self._judge_request(run, phase, looked)
         docket, took = looked.docket, None
-        if request.tools:
+        if with_tools(run.settings, "evaluator"):
             seconds = number(run.settings, "review_seconds")
             desk = Inspection(self.equipment, request.about, looked.files, looked.book, seconds=seconds)
             took = turns(self.equipment, request, TOOLS, desk.use, **turn_limits(run.settings))

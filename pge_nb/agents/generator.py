@@ -15,7 +15,7 @@ from ..errors import BadInput
 from ..markdown import ticks_around
 from ..models import About, Reply, Request
 from ..payloads import Json
-from ..phases import Phase, due, number, standing
+from ..phases import Phase, due, number, standing, takes_part
 from ..prompts import fill
 from ..records import (
     Approach,
@@ -34,7 +34,7 @@ from ..run import Run
 from ..skills import Does, FrozenSkill, carried_out, contents, source_hash
 from ..workspace import laid, layered
 from .bench import TOOLS, Bench
-from .equipment import Agent, Asked, Equipment, ask, effort_of, model_of, turn_limits, with_tools
+from .equipment import Agent, Asked, Equipment, ask, effort_of, model_of, turn_limits, whole_of, with_tools
 from .inputs_told import inputs_told
 from .loop import Tool, Turns, turns
 from .replies import Files, Unusable, files_in, json_somewhere
@@ -92,6 +92,7 @@ class Generator(Agent):
             round=phase.round,
             task=run.task.practice,
             part=run.part(step or 0),
+            whole=whole_of(run.settings),
         )
         if phase.name == "propose" or step is None or attempt is None:
             return where
@@ -101,6 +102,7 @@ class Generator(Agent):
             where,
             approach=way.name,
             base_hash=run.attempts(step)[way.base].hash if way.base else None,
+            files=run.attempts(step)[way.base].files if way.base else (),
             failed=tuple(f.on for f in report.findings if f.verdict != "pass") if report else (),
         )
 
@@ -144,7 +146,9 @@ class Generator(Agent):
         contract = run.contract(step)
         if contract is None:
             return ""
-        files = ", ".join(contract.deliverables)
+        files = ", ".join(contract.deliverables) or "whatever files it takes, each under a path of your choice"
+        if len(contract.deliverables) > 1 and not takes_part(run.settings, "contract"):
+            files += " (those of them that this step is about)"
         criteria = "\n".join(f"- {c.name}: {c.description}" for c in (run.plan.criteria if run.plan else ()))
         told = f"The contract of step {step}. Deliverables: {files}\nChecks:\n{shown(contract.checks)}"
         return f"{told}\nThe work is also scored on:\n{criteria}" if criteria else told
@@ -272,7 +276,7 @@ class Generator(Agent):
             files=files,
             hash=attempt_hash(files),
             log=self.equipment.objects.body(wrought.log),
-            missing=tuple(path for path in deliverables if not any(file.path == path for file in files)),
+            missing=_missing(run, deliverables, files),
             refused=tuple(bench.refusals),
             notes=(*([f"made with the skill {planned.skill_type!r}"] if skill else []), *wrought.notes),
             calls=wrought.calls,
@@ -438,9 +442,18 @@ def _some_files(reply: Reply, deliverables: tuple[str, ...]) -> Files:
     given = _files(reply, deliverables)
     if given.faults:
         raise Unusable(f"{given.faults[0]}; write every file once, whole")
-    if not any(path in deliverables for path in given.files):
+    if not deliverables and not given.files:
+        raise Unusable("there is no fenced block that names the path of a file")
+    if deliverables and not any(path in deliverables for path in given.files):
         raise Unusable(f"there is no fenced block that names one of the deliverables: {', '.join(deliverables)}")
     return given
+
+
+def _missing(run: Run, deliverables: tuple[str, ...], files: tuple[FileRef, ...]) -> tuple[str, ...]:
+    """The deliverables that an attempt lacks. Without contracts a step is about some of the plan's files: one is enough."""
+    held = {file.path for file in files}
+    lacking = tuple(path for path in deliverables if path not in held)
+    return lacking if takes_part(run.settings, "contract") or len(lacking) == len(deliverables) else ()
 
 
 def placeholder(path: str) -> str:
@@ -454,7 +467,7 @@ def file_shape(contract: StepContract | None) -> str:
         return ""
     blocks = [
         f"```{LANGUAGES.get(PurePosixPath(path).suffix, '')} {path}\n{placeholder(path)}\n```"
-        for path in contract.deliverables
+        for path in contract.deliverables or ("<path>",)
     ]
     return "\n".join(["Write each file whole, in a block like this:", *blocks])
 

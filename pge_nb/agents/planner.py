@@ -12,7 +12,7 @@ from ..payloads import Json
 from ..phases import Phase, number
 from ..prompts import fill
 from ..prose import counted
-from ..records import Criterion, Plan, Record, Step, Weight
+from ..records import Criterion, Plan, Record, Weight
 from ..run import Run
 from ..skills import frozen_in
 from ..verdict import meant
@@ -20,6 +20,7 @@ from ..workspace import composed, refused
 from . import replanning
 from .equipment import Agent, ask, effort_of, model_of
 from .inputs_told import inputs_told
+from .one_step import UNUSABLE, default_criteria, of_prompt
 from .planned import read_steps, text, texts
 from .replies import Unusable, json_somewhere
 from .skilled import hints_in, skills_told, unknown_skill, with_known_skills
@@ -86,7 +87,7 @@ class Planner(Agent):
 
         asked = ask(self.equipment, self.request(run, phase), strict, mild)
         back = tuple(f"sent back: {reason}" for reason in asked.reasons)
-        plan = with_known_skills(asked.value or _of_prompt(run.task.prompt, criteria), run.settings)
+        plan = with_known_skills(asked.value, run.settings) if asked.value else of_prompt(run, UNUSABLE)
         plan = replace(
             plan,
             hints=hints_in(run.settings),
@@ -104,18 +105,6 @@ class Planner(Agent):
             run = state.read()
             phase = Phase(name="plan", round=len(run.of("plan")) + 1)
             state.append(*Planner(equipment).records(run, phase))
-
-
-def default_criteria(settings: object) -> tuple[Criterion, ...]:
-    """The criteria for a plan that names none: one for each of the default thresholds."""
-    thresholds = settings.get("default_thresholds") if hasattr(settings, "get") else None
-    if not isinstance(thresholds, dict):
-        return ()
-    return tuple(
-        Criterion(name=name, description=f"{name} of the work", threshold=float(threshold))
-        for name, threshold in thresholds.items()
-        if isinstance(threshold, int | float)
-    )
 
 
 def read_plan(value: dict[str, Json], criteria: tuple[Criterion, ...], *, strict: bool = False) -> Plan:
@@ -183,14 +172,3 @@ def _criteria(value: Json, notes: list[str]) -> tuple[Criterion, ...]:
     if len(found) > MAX_CRITERIA:
         notes.append(f"{len(found) - MAX_CRITERIA} criteria above {MAX_CRITERIA} were left out")
     return tuple(found.values())[:MAX_CRITERIA]
-
-
-def _of_prompt(prompt: str, criteria: tuple[Criterion, ...]) -> Plan:
-    note = "the planner gave no usable plan; the prompt itself is the only step"
-    return Plan(
-        title=prompt.strip().split("\n", 1)[0][:80],
-        scope=prompt,
-        steps=(Step(number=1, description=prompt),),
-        criteria=criteria,
-        notes=(note,),
-    )

@@ -10,10 +10,16 @@ from ..models.choose import is_practice
 from ..models.practice import judge_of
 from ..payloads import Json, compact, decode
 from ..prompts import fill
+from ..records import Attempt, Role
 from ..study_records import Example, Rater
 from .equipment import effort_of, model_of, with_tools
 
-PROMPTS: Mapping[str, tuple[str, ...]] = {"fresh": ("evaluator",), "fresh, tools": ("evaluator", "looking")}
+PROMPTS: Mapping[str, tuple[str, ...]] = {
+    "fresh": ("evaluator",),
+    "fresh, tools": ("evaluator", "looking"),
+    "self": ("evaluator",),
+    "self, tools": ("evaluator", "looking"),
+}
 """How a judge works -> the prompts that it is told by."""
 
 
@@ -22,12 +28,24 @@ def rater_of(settings: Mapping[str, Json]) -> Rater:
     chosen = settings.get("rater")
     if chosen is not None:
         return decode(Rater, chosen)
-    return judge(model_of(settings, "evaluator"), mode=mode_of(settings), effort=effort_of(settings, "evaluator") or "")
+    role: Role = "generator" if settings.get("evaluator") == "self" else "evaluator"
+    return judge(model_of(settings, role), mode=mode_of(settings), effort=effort_of(settings, role) or "")
 
 
 def mode_of(settings: Mapping[str, Json]) -> str:
-    """How the judge works: in a fresh context, and with tools or without."""
-    return "fresh, tools" if with_tools(settings, "evaluator") else "fresh"
+    """How the judge works: in a fresh context or in the generator's turns, and with tools or without."""
+    where = "self" if settings.get("evaluator") == "self" else "fresh"
+    return f"{where}, tools" if with_tools(settings, "evaluator") else where
+
+
+def of_attempt(settings: Mapping[str, Json], made: Attempt) -> Rater:
+    """The judge of one attempt: one that judges itself is the model that made it, and fresh where none did."""
+    rater = rater_of(settings)
+    if not rater.mode.startswith("self"):
+        return rater
+    if not made.calls:
+        return rater_of({**settings, "evaluator": "fresh"})
+    return judge(made.calls[-1].model, mode=rater.mode, effort=rater.effort)
 
 
 def judge(

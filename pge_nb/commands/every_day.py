@@ -31,7 +31,9 @@ from .sent import parts
 from .standing import run_view
 from .use_it import side_of
 
-What = Literal["run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt", "hidden", "skills"]
+What = Literal[
+    "run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt", "hidden", "skills"
+]
 ROLES: tuple[Role, ...] = ("planner", "generator", "evaluator")
 
 

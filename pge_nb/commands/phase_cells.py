@@ -16,7 +16,7 @@ from .. import views
 from ..display import View, Words
 from ..errors import BadInput
 from ..harness import PGEHarness
-from ..phases import Phase, PhaseName, due
+from ..phases import Phase, PhaseName, due, takes_part
 from ..records import Amendment, Decision, Section
 from ..run import Run
 from ..views.attempts import attempt_view
@@ -27,7 +27,7 @@ from .here import Here
 
 Cell = Literal["plan", "contract", "generate", "evaluate"]
 PHASES: Mapping[Cell, frozenset[PhaseName]] = {
-    "plan": frozenset({"plan"}),
+    "plan": frozenset({"plan", "one_step"}),
     "contract": frozenset({"propose", "respond", "settle", "withhold"}),
     "generate": frozenset({"generate"}),
     "evaluate": frozenset({"evaluate", "decide"}),
@@ -129,6 +129,7 @@ def _pieces(run: Run, cell: Cell) -> Iterator[Piece]:
     """What was carried out of a phase, in file order."""
     said: dict[int | None, str] = {}
     judged: set[tuple[int | None, int | None]] = set()
+    unjudged = bool(run.of("task")) and not takes_part(run.settings, "evaluator")
     for section in run.sections:
         record, payload = section.record, section.payload
         where = (record.step, record.attempt)
@@ -136,7 +137,7 @@ def _pieces(run: Run, cell: Cell) -> Iterator[Piece]:
             said[record.step] = payload.text
         elif record.kind == "evaluation":
             judged.add(where)
-        elif record.kind == ENDS_IN[cell] and (cell != "evaluate" or where in judged):
+        elif record.kind == ENDS_IN[cell] and (cell != "evaluate" or unjudged or where in judged):
             judged.discard(where)  # a decision that follows an answer is no evaluation
             yield Piece(section=section, body=said.pop(record.step, ""), upto=_upto(run, section))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ..errors import ModelFailed
 from ..payloads import Json, compact
-from ..records import Purpose, Role, Source, Usage
+from ..records import FileRef, Purpose, Role, Source, Usage
 
 NONCE = "PGE-NONCE"
 """Stands in a logged request where the evaluation's nonce is filled in at sending."""
@@ -28,7 +28,9 @@ class About:
     ``phase`` is plan, replan, propose, respond, withhold, generate or evaluate. ``run`` is named by calls that a study makes,
     outside any run. ``turn`` counts from 0 the calls of one phase. The fields from ``task`` on are for the practice model: the
     practice task, the hash of the attempt under evaluation, the ids of what it is to give findings on and may cite, and which
-    part of a planned step a smaller one is.
+    part of a planned step a smaller one is. ``whole``:
+    the task is one step, whose checks are its contract's or the prompt alone; ``files`` are then those of the attempt that
+    is judged or refined.
     """
 
     role: Role
@@ -49,6 +51,8 @@ class About:
     evidence: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     part: str = ""
+    whole: Literal["", "contract", "prompt"] = ""
+    files: tuple[FileRef, ...] = ()
 
     @property
     def address(self) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 
 from .. import bank
 from ..bank import Defect, PracticeStep, PracticeTask, Truth
+from ..bank.whole import whole_step, whole_truth
 from ..errors import BadInput, ModelFailed
 from ..payloads import Json, compact
 from ..records import Usage
@@ -168,7 +169,7 @@ class Practice:
         task = bank.practice_task(about.task)
         if about.phase == "plan":
             return fenced(planned(task, about.skills, Draws(task.name, request, self.settings)))
-        step = bank.practice_step(task, about.step or 0, about.part)
+        step = whole_step(task.name) if about.whole else bank.practice_step(task, about.step or 0, about.part)
         if about.phase == "replan":
             return replan(task, step, about, Draws(task.name, request, self.settings))
         if about.phase == "propose":
@@ -270,9 +271,10 @@ def respond(step: PracticeStep, turn: int) -> str:
 
 def generate(task: PracticeTask, step: PracticeStep, about: About, skill: float, draws: Draws) -> str:
     """The generator's attempt: a work log, then each deliverable in a fence that names its path."""
-    base = bank.truth(task.name, about.base_hash, about.part) if about.base_hash else None
+    base = _known(task, about, about.base_hash)
     if about.approach == "refine" and base is not None and base.step == step.number:
-        defects = tuple(refined(step, base, about.failed, skill, draws))
+        failed = tuple(base.met) if about.whole == "prompt" else about.failed
+        defects = tuple(refined(step, base, failed, skill, draws))
     else:
         defects = tuple(defect for defect in step.defects if draws.of(defect.id).random() >= skill)
     texts = bank.render(step, defects)
@@ -328,7 +330,7 @@ def deliverable(path: str, text: str) -> str:
 
 def evaluate(task: PracticeTask, step: PracticeStep, about: About, settings: PracticeSettings, draws: Draws) -> str:
     """The evaluator's findings. Of an attempt that the bank cannot have made it says so, and fails everything."""
-    known = bank.truth(task.name, about.attempt_hash or "", about.part)
+    known = _known(task, about, about.attempt_hash)
     if known is None or known.step != step.number:
         return fenced({"findings": [_unknown(on, about) for on in (*about.checks, *about.criteria)]})
     judge = Judge(step=step, known=known, about=about, settings=settings, draws=draws)
@@ -350,7 +352,8 @@ class Judge:
     def check(self, on: str) -> Json:
         """The finding on a check; one that a person added is met by an attempt without defects."""
         says = {f"c{i}": str(check["says"]) for i, check in enumerate(self.step.checks, 1)}.get(on, on)
-        good = self.known.met.get(on, not self.known.defects)
+        alone = self.about.whole == "prompt"  # the only check is the prompt itself
+        good = not self.known.defects if alone else self.known.met.get(on, not self.known.defects)
         rate = self.settings.alarm_rate if good else self.settings.miss_rate
         passes = good != (self.draws.of(on).random() < rate)
         seen = " ".join(defect.says for defect in self._defects() if on in defect.breaks)
@@ -371,6 +374,13 @@ class Judge:
 
     def _cited(self, says: str) -> dict[str, Json]:
         return cited(says, bank.render(self.step, self._defects()), self.about.evidence)
+
+
+def _known(task: PracticeTask, about: About, attempt: str | None) -> Truth | None:
+    """What is so about an attempt; None for none, and for one that the bank cannot have made."""
+    if not attempt:
+        return None
+    return whole_truth(task.name, about.files) if about.whole else bank.truth(task.name, attempt, about.part)
 
 
 def _unknown(on: str, about: About) -> Json:

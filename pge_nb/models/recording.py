@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..errors import ModelFailed
+from ..errors import BadInput, ModelFailed
 from ..payloads import Json, all_mended, compact
 from ..records import Call, Usage
 from ..redaction import Redactor
@@ -163,6 +163,15 @@ class Recording:
 
     def _place(self, key: str) -> tuple[Path, str]:
         return self._log.path.absolute(), key
+
+    def settled(self, key: str) -> Settled:
+        """What was sent and what came back in a call; ``BadInput`` where the log does not hold it."""
+        with self._lock:
+            if key not in self._ledger.settled:
+                raise BadInput(
+                    f"The call log {self._log.path} does not hold the call {key}.", "Put back a whole copy of it."
+                )
+            return self._settled(key)
 
     def _settled(self, key: str) -> Settled:
         line = self._log.at(self._ledger.settled[key])

@@ -157,7 +157,7 @@ def _contract(run: Run, step: int, only: str | None = None) -> Iterator[Block]:
         return
     rows = tuple((check.id, check.says, check.method) for check in contract.checks if only in (None, check.id))
     yield Table(caption=f"Step {step}: {_origin(contract)}", heads=("Check", "Says", "Decided by"), rows=rows)
-    yield Words("Deliverables: " + ", ".join(contract.deliverables))
+    yield Words("Deliverables: " + (", ".join(contract.deliverables) or "whatever files it takes"))
     rounds = tuple(_rounds_of_talk(run, step))
     if rounds:
         table = Table(caption="Negotiation", heads=("Round", "By", "What", "Checks"), rows=rounds)

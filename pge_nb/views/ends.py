@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..agents.canaries import tried
 from ..config import uses_practice
 from ..models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS
+from ..phases import takes_part
 from ..prose import counted, removed_in_words
 from ..records import EvaluationReport, Question, Receipt, Redaction
 from ..run import ENDED, Run
@@ -72,6 +73,7 @@ def caveats(run: Run) -> Iterator[str]:
         models = run.task.settings["models"]
         names = sorted(set(map(str, models.values()))) if isinstance(models, dict) else []
         yield f"Practice model ({', '.join(names)}): simulated, no language model wrote or judged anything here."
+    yield from _off(run)
     isolation = {run.task.isolation, *(report.isolation for report in _reports(run))} - {""}
     for said in sorted(isolation):
         yield f"{said[0].upper()}{said[1:]}."
@@ -82,7 +84,7 @@ def caveats(run: Run) -> Iterator[str]:
         yield from plan.notes
     for step in run.steps:
         contract = run.contract(step.number)
-        if contract is not None and not contract.agreed:
+        if contract is not None and not contract.agreed and takes_part(run.settings, "contract"):
             yield f"The contract of step {step.number} was {contract.origin}."
         if run.state(step.number) == "infeasible":
             yield (
@@ -102,6 +104,18 @@ def _fallen(run: Run) -> Iterator[str]:
                 f"The judge passed a known-bad artifact on the {about if len(passed) == 1 else several} {'; '.join(passed)}: "
                 f"what it says of that, and of any {about} that it was not tried on, counts for nothing in this run."
             )
+
+
+def _off(run: Run) -> Iterator[str]:
+    """Who takes no part in the run, or another than usual; of the planner the plan itself tells."""
+    if run.plan is None and not takes_part(run.settings, "planner"):
+        yield "The planner is off: the prompt is the only step."
+    if not takes_part(run.settings, "contract"):
+        yield "Contracts are off: the plan's success criteria are checks for the judge."
+    if not takes_part(run.settings, "evaluator"):
+        yield "The evaluator is off: nothing is measured, so the run cannot pass."
+    elif run.settings.get("evaluator") == "self":
+        yield "The generator judges its own work, in its own turns."
 
 
 def redacted(run: Run) -> Iterator[str]:
