@@ -52,7 +52,7 @@ class Parts:
 
         self.head, self.progress, self.log, self.trouble, self.writing = (w.HTML() for _ in range(5))
         self.button = w.Button(description="Stop", tooltip="Stop this run; %pge resume goes on", icon="stop")
-        self.button.layout.flex = "0 0 auto"
+        self.button.layout.flex, self.button.layout.width = "0 0 auto", "100px"
         self.head.layout.flex = "1 1 auto"
         top = w.HBox([self.head, self.button])
         folded = w.Accordion([self.writing], titles=("What is being written",))
@@ -66,15 +66,17 @@ class Parts:
         self, board: Board, lines: Sequence[str], errors: Sequence[str], now: float, *, stopping: bool = False
     ) -> None:
         """Put them up to date; what has not changed is not sent."""
-        self.head.value, self.progress.value, self.log.value = board.head(now), board.progress(), log(lines)
-        self.writing.value, self.trouble.value = board.writing(), trouble(errors)
+        drawn = (board.head(now), board.progress(), log(lines), board.writing(), trouble(errors))
+        for part, told in zip((self.head, self.progress, self.log, self.writing, self.trouble), drawn, strict=True):
+            part.value = f'<div style="line-height:1.45">{told}</div>' if told else ""
         if stopping and not self.button.disabled:
             self.button.disabled, self.button.description = True, "Stopping"
 
-    def close(self) -> None:
-        """Close every widget, those that hold their looks too."""
-        for widget in list(_all(self.box)):
-            widget.close()
+
+def closed(box: Widget) -> None:
+    """Close every widget of the box, those that hold their looks too."""
+    for widget in list(_all(box)):
+        widget.close()
 
 
 def _all(widget: Widget) -> Iterator[Widget]:
@@ -177,7 +179,7 @@ class LivePanel(Ticker):
         parts, self.parts = self.parts, None
         replace()
         if parts is not None:
-            parts.close()
+            closed(parts.box)
 
 
 def interrupt() -> None:
