@@ -16,6 +16,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image, ImageColor
@@ -78,13 +79,63 @@ def test_decisions_and_thresholds_stand_in_words_and_numbers() -> None:
     assert "kept" in words(drawn(long_run(3, 3)))
 
 
+def series_run(count: int) -> Run:
+    """A run whose attempts have so many criteria, all of the same scores."""
+    many = tuple(Criterion(name=f"criterion {number}", description="") for number in range(count))
+    judged = [report(number, (5.0 + number,) * count, criteria=many) for number in (1, 2)]
+    made = [tried(1, number, attempt(number, "first"), one) for number, one in enumerate(judged, 1)]
+    return Run(sections([*opening(the_plan=plan(criteria=many)), *made[0], *made[1]]))
+
+
+def grey_swatches(figure: Figure) -> list[np.ndarray]:
+    """The line of each series in the legend as it is drawn, in the greys of its pixels from 0 to 1."""
+    figure.canvas.draw()
+    drawn = Image.open(io.BytesIO(charts.png(figure, dpi=figure.dpi))).convert("L")
+    greys = 1 - np.asarray(drawn, dtype=float) / 255
+    swatches = []
+    for handle in figure.legends[0].legend_handles:
+        box = handle.get_window_extent()  # type: ignore[union-attr]
+        middle, left = drawn.height - (box.y0 + box.y1) / 2, round(box.x0)
+        swatches.append(greys[round(middle) - 8 : round(middle) + 8, left - 4 : left + 32])
+    return swatches
+
+
+def apart(one: np.ndarray, other: np.ndarray) -> float:
+    """How much of the ink of two drawings is not where the other has it: 0 for the same, 1 for nothing in common."""
+    return float(np.abs(one - other).sum() / np.maximum(one, other).sum())
+
+
 def test_every_series_can_be_told_apart_in_grey() -> None:
-    styles = [
-        charts.Style(label="", colour=c, dash=d, marker=m)
-        for c, d, m in zip(charts.COLOURS, charts.DASHES, charts.MARKERS, strict=True)
-    ]
-    looks = [(str(style.dash), style.marker) for style in styles]
-    assert len(set(looks)) == len(looks)
+    run = series_run(6)
+    swatches = grey_swatches(drawn(run))[:8]  # overall, six criteria, checks
+    assert all(swatch.sum() > 20 for swatch in swatches)
+    closest = min(apart(one, other) for one, other in itertools.combinations(swatches, 2))
+    assert closest > 0.25
+
+
+def test_drawings_that_differ_in_hue_alone_are_not_told_apart_in_grey(monkeypatch: pytest.MonkeyPatch) -> None:
+    # That the measure above can fail: blue and green of one dash and marker have nearly the same grey.
+    from pge_nb.charts import style
+
+    monkeypatch.setattr(style, "COLOURS", ("#0072B2", "#4B6B4B"))
+    monkeypatch.setattr(style, "DASHES", ("--", "--"))
+    monkeypatch.setattr(style, "MARKERS", ("s", "s"))
+    blue, green = grey_swatches(drawn(series_run(2)))[1:3]
+    assert apart(blue, green) < 0.25
+
+
+def test_more_series_than_colours_differ_in_dash() -> None:
+    styles = charts.series_styles(frames.trajectory(series_run(14)))
+    looks = [(style.colour, str(style.dash), style.marker) for style in styles.values()]
+    assert len(set(looks)) == len(looks) == 16
+
+
+def test_every_word_in_a_chart_has_a_contrast_that_reading_takes() -> None:
+    run = sample_run()
+    for figure in (drawn(run), charts.plan_chart(frames.plan(run)), drawn(long_run(12, 3))):
+        colours = {to_hex(text.get_color()) for text in figure.findobj(Text) if text.get_text()}
+        assert colours
+        assert all(contrast(colour, charts.GROUND) >= 4.5 for colour in colours)
 
 
 def test_every_colour_stands_out_from_the_ground() -> None:
@@ -151,6 +202,59 @@ def test_steps_are_small_multiples_with_one_scale() -> None:
     panels = [axes for axes in figure.axes if axes.axison]
     assert len(panels) == 5
     assert all(one.get_ylim() == other.get_ylim() for one, other in itertools.pairwise(panels))
+
+
+def test_many_steps_are_small_panels_whose_end_stands_in_their_titles() -> None:
+    run = long_run(30, 4)
+    figure = charts.trajectory_chart(frames.trajectory(run), frames.decisions(run), frames.cost(run))
+    said = words(figure)
+    assert {"Step 1: accepted", "Step 30: kept", "12k tokens"} <= set(said)
+    assert figure.get_figwidth() == charts.WIDTH
+    assert figure.get_figheight() < 20
+    assert len(charts.png(figure)) < 150_000
+
+
+# Noise, cost and terms
+
+
+def test_the_noise_shades_what_is_no_trend_and_begins_anew_with_a_pivot() -> None:
+    first = drawn(sample_run()).axes[0]
+    bands = [band.get_paths()[0].get_extents() for band in first.collections]
+    # Attempt 2 against attempt 1 (4.875), then after the pivot attempt 4 against attempt 3 (7.75).
+    assert [(round(band.y0, 3), round(band.y1, 3)) for band in bands] == [(4.375, 5.375), (7.25, 8.25)]
+    assert [round((band.x0 + band.x1) / 2) for band in bands] == [2, 4]
+    assert "no trend: noise 0.5" in words(drawn(sample_run()))
+    assert not charts.trajectory_chart(frames.trajectory(sample_run())).axes[0].collections
+
+
+def test_the_cost_of_each_attempt_stands_below_it_on_one_scale() -> None:
+    run = sample_run()
+    figure = charts.trajectory_chart(frames.trajectory(run), frames.decisions(run), frames.cost(run))
+    strips = figure.axes[2:]
+    heights = [[bar.get_height() for bar in strip.patches] for strip in strips]
+    assert heights == [[3102, 4656, 3106, 3108], [3102]]
+    assert strips[0].get_ylim() == strips[1].get_ylim()
+    assert {"3,102", "4,656"} <= set(words(figure))
+    assert [strip.get_ylabel() for strip in strips] == ["tokens", "tokens"]
+
+
+def test_cost_is_in_dollars_where_every_price_is_known() -> None:
+    cost = frames.cost(sample_run())
+    cost["dollars"] = 0.25
+    figure = charts.trajectory_chart(frames.trajectory(sample_run()), cost=cost)
+    assert "$0.50" in words(figure)
+    assert figure.axes[-1].get_ylabel() == "dollars"
+
+
+def test_attempts_under_different_contracts_are_not_joined() -> None:
+    frame = frames.trajectory(sample_run())
+    frame.loc[(frame["step"] == 1) & (frame["attempt"] > 2), "contract"] = 2
+    first = charts.trajectory_chart(frame).axes[0]
+    lines = [list(map(round, line.get_xdata())) for line in first.lines if len(line.get_xdata()) > 1]
+    assert [1, 2] in lines
+    assert [3, 4] in lines
+    assert [1, 2, 3, 4] not in lines
+    assert "new contract" in words(charts.trajectory_chart(frame))
 
 
 # In a paper

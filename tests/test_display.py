@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
@@ -18,6 +19,7 @@ from pge_nb import display, views
 from pge_nb.columns import columns_of
 from pge_nb.display import Code, Fold, Mark, Picture, Table, Verbatim, View, Words
 from pge_nb.run import Run
+from pge_nb.views.work import Side
 
 RUNS = {"sample": sample_run(), "hostile": hostile_run(), "long": long_run(3, 4), "asking": asking_run()}
 VIEWS = {
@@ -214,6 +216,37 @@ def test_text_inherits_its_colour_so_that_any_theme_can_be_read() -> None:
     for style in re.findall(r'style="([^"]*)"', html):
         has_colour = re.search(r"(^|;)color:", style)
         assert not has_colour or "background-color" in style
+
+
+THEMES = ("#ffffff", "#111111")
+"""The grounds of a page in JupyterLab's light and dark theme."""
+BESIDE = views.beside_view([Side(run=RUNS["sample"], root=Path(), step=1, attempt=number) for number in (1, 4)])
+
+
+@pytest.mark.parametrize("view", [BESIDE, *(draw(run) for run in RUNS.values() for draw in VIEWS.values())])
+def test_every_inline_colour_can_be_read_in_both_themes(view: View) -> None:
+    for style in re.findall(r'style="([^"]*)"', html_of(view)):
+        rules = dict(rule.split(":", 1) for rule in style.split(";"))
+        grounds = [rules["background-color"]] if "background-color" in rules else THEMES
+        if "color" in rules:
+            assert all(contrast(rules["color"], ground) >= 4.5 for ground in grounds), style
+        for line in re.findall(r"border[^:;]*:[^;]*(#[0-9a-f]{6})", style):
+            assert all(contrast(line, ground) >= 3 for ground in THEMES), style
+
+
+@every_view
+def test_every_table_has_a_caption_and_heads_of_columns_and_rows(view: View) -> None:
+    html = html_of(view)
+    count = html.count("<table")
+    assert html.count("<caption") == count
+    assert html.count('<thead><tr><th scope="col"') == count
+    assert html.count('<tr><th scope="row"') == html.count("<tr>") - count
+
+
+@every_view
+def test_every_meter_has_its_number_beside_it(view: View) -> None:
+    html = html_of(view)
+    assert html.count("<meter") == len(re.findall(r"</meter> &lt;?\d+ %|</meter> \d+ %", html))
 
 
 def test_a_verdict_is_a_word_beside_its_colour() -> None:

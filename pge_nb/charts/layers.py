@@ -21,8 +21,8 @@ WIDE = 0.86
 SWEEPS = 4
 PORT, PORTS_WIDE = 0.08, 0.34
 """How far apart lines end at one box, and how far from its middle at most."""
-LANE, ASIDE = 0.025, 0.04
-"""How far apart lines pass through one gap, and how far from the outermost box they pass beside a row."""
+LANE, ASIDE = 0.065, 0.04
+"""How far from a gap's middle lines pass at most, and how far from the outermost box they pass beside a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,16 @@ def _passes(line: Line, gaps: Sequence[Sequence[float]], taken: dict[tuple[int, 
         gap = _nearest(gaps[row], straight)
         lane = taken[row, gap]
         taken[row, gap] += 1
-        yield gap + LANE * (lane // 2 + lane % 2) * (1 if lane % 2 else -1)
+        yield gap + _aside(lane, outer=abs(gap) == max(gaps[row]), sign=1 if gap > 0 else -1)
+
+
+def _aside(lane: int, *, outer: bool, sign: int) -> float:
+    """How far from a gap's middle the line of that number passes: by turns on either side, beside a row only away from it.
+
+    However many there are, they stay within the gap, closer and closer.
+    """
+    turn = lane if outer else (lane + 1) // 2
+    return LANE * turn / (turn + 1.5) * (sign if outer else 1 if lane % 2 else -1)
 
 
 def _nearest(gaps: Sequence[float], place: float) -> float:

@@ -93,9 +93,10 @@ def series_styles(trajectory: DataFrame, *, size: float = 6.0) -> dict[str, Styl
     criteria = list(dict.fromkeys(trajectory[trajectory["about"] == "criterion"]["on"]))
     styles = {"overall": Style(label="overall", colour=INK, dash="-", marker="o", width=2.2, size=size)}
     for i, name in enumerate(criteria):
-        place = i % len(COLOURS)
+        place, turn = i % len(COLOURS), i // len(COLOURS)
+        dash = DASHES[(place + turn) % len(DASHES)]  # with the colours used up, another dash tells the next ones apart
         label = short(name) if drawable(short(name)) else f"criterion {i + 1}"
-        styles[name] = Style(label=label, colour=COLOURS[place], dash=DASHES[place], marker=MARKERS[place], size=size)
+        styles[name] = Style(label=label, colour=COLOURS[place], dash=dash, marker=MARKERS[place], size=size)
     if (trajectory["about"] == "checks").any():
         styles["checks"] = Style(label="checks met", colour=PALE, dash=(0, (2, 2)), marker="h", size=size)
     return styles
