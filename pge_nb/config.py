@@ -163,6 +163,8 @@ class HarnessConfig(Settable):
         check_skills(self.skills)
         if self.registry is not None and not str(self.registry).strip():
             raise BadInput("The registry is an empty path.", "Give the path of a file, or 'off'.")
+        if self.trace is not None and not str(self.trace).strip():
+            raise BadInput("The trace is an empty path.", "Give the path of a file, as in trace='trace.jsonl'.")
         self.limits  # noqa: B018 - says what is wrong with a limit
 
     @property
@@ -186,6 +188,16 @@ class HarnessConfig(Settable):
             )
         return directory
 
+    @property
+    def trace_path(self) -> Path | None:
+        """The file of the trace, absolute; None: there is none. ``BadInput`` where it would stand among what is made."""
+        if self.trace is None:
+            return None
+        path = Path(os.path.normpath(Path(self.trace).expanduser().absolute()))
+        if path.resolve().is_relative_to(self.work.resolve()):
+            raise BadInput(f"The trace {path} would stand in the working directory.", "Name a file elsewhere.")
+        return path
+
     def settings(self) -> dict[str, Json]:
         """The settings as the task section freezes them, with the models' names resolved.
 
@@ -207,6 +219,7 @@ class HarnessConfig(Settable):
             "review_methods",
             "skills",
             "registry",
+            "trace",
             "unchosen",
             "inputs",
         }
@@ -249,7 +262,7 @@ class HarnessConfig(Settable):
     def _of_the_machine(self) -> list[str]:
         """Those of the unchosen settings that have another value than the default: so this machine alone gave them."""
         usual = HarnessConfig()
-        own = {"registry"}  # where it is kept how skills did is the machine's own affair
+        own = {"registry", "trace"}  # where it is kept how skills did, and what is traced, is the machine's own affair
         return sorted(name for name in set(self.unchosen) - own if getattr(self, name) != getattr(usual, name))
 
     def _efforts(self) -> Json:

@@ -70,8 +70,11 @@ _CHILDREN: list[subprocess.Popen[bytes]] = []
 """Those that this process started: asked now and then, they leave no dead entry behind when they end."""
 
 
-def start(state: Path) -> int:
-    """Start a process that goes on with the run of a state file; its number. ``StateBusy`` where one is at it already."""
+def start(state: Path, trace: Path | None = None) -> int:
+    """Start a process that goes on with the run of a state file, traced where a file is named for that; its number.
+
+    ``StateBusy`` where one is at it already.
+    """
     import psutil
 
     with _alone(state):
@@ -79,7 +82,15 @@ def start(state: Path) -> int:
             raise StateBusy(f"{who} is at work on {state}.", "%pge shows it; %pge stop ends it.")
         with _log(state).open("wb") as log:
             child = subprocess.Popen(
-                [sys.executable, "-m", "pge_nb", "resume", "--state", str(state)],
+                [
+                    sys.executable,
+                    "-m",
+                    "pge_nb",
+                    "resume",
+                    "--state",
+                    str(state),
+                    *(["--trace", str(trace)] if trace else []),
+                ],
                 cwd=state.parent,
                 env=environment(),
                 stdin=subprocess.DEVNULL,

@@ -50,6 +50,8 @@ from .results import HarnessResult, result_of, working_directory
 from .run import Run
 from .skills.keeping import Keeper
 from .state import StateFile
+from .traced_run import carried_out, traced
+from .tracing import Span
 from .workspace import Objects, bring, layered, place
 
 STOPPED = "What was under way was stopped."
@@ -114,22 +116,26 @@ class PGEHarness:
                     "This is a redacted export: what its agents were sent was taken out, so it cannot be gone on with.",
                     "%pge show looks at it; go on with the run that it was made of.",
                 )
-            time = Clock.of(run)
-            driver = Driver(state=self.state, clock=time, stop=self.stop)
-            equipment = self._equip(run)
-            if at_once(run) > 1 or time.most is not None:
-                equipment = replace(equipment, stop=driver.asked)
-            self._make_again(equipment, run)
-            try:
-                yield from self._drive(driver, equipment, run, step)
-            except (LimitReached, CallStopped, Cut) as error:
-                why = time.reached().fact if time.over else STOPPED if isinstance(error, Cut) else error.fact
-                yield from self._receipt(equipment, f"stopped: {why}")
-                return
-            if due(run):
-                return  # of other steps
-            if run.last is None or run.last.record.kind != "receipt":
-                yield from self._receipt(equipment, run.outcome)
+            with traced(self.state, run, self.config.trace_path) as top:
+                yield from self._carry_on(run, top, step)
+
+    def _carry_on(self, run: Run, top: Span, step: int | None) -> Iterator[Section]:
+        time = Clock.of(run)
+        driver = Driver(state=self.state, clock=time, stop=self.stop)
+        equipment = replace(self._equip(run), trace=top)
+        if at_once(run) > 1 or time.most is not None:
+            equipment = replace(equipment, stop=driver.asked)
+        self._make_again(equipment, run)
+        try:
+            yield from self._drive(driver, equipment, run, step)
+        except (LimitReached, CallStopped, Cut) as error:
+            why = time.reached().fact if time.over else STOPPED if isinstance(error, Cut) else error.fact
+            yield from self._receipt(equipment, f"stopped: {why}")
+            return
+        if due(run):
+            return  # of other steps
+        if run.last is None or run.last.record.kind != "receipt":
+            yield from self._receipt(equipment, run.outcome)
 
     def _drive(self, driver: Driver, equipment: Equipment, run: Run, step: int | None) -> Iterator[Section]:
         """What is due, and the pauses in between. What stops the run otherwise than a limit is recorded, and raised."""
@@ -291,6 +297,9 @@ class PGEHarness:
 
     def _carry_out(self, equipment: Equipment, run: Run, phase: Phase) -> tuple[Record, ...]:
         """The records of one phase, not appended."""
+        return carried_out(equipment.trace, phase, lambda: self._made(equipment, run, phase))
+
+    def _made(self, equipment: Equipment, run: Run, phase: Phase) -> tuple[Record, ...]:
         if phase.role is not None:
             return AGENTS[phase.role](equipment).records(run, phase)
         if phase.name == "decide":

@@ -92,3 +92,6 @@ class Settable:
         str | None,
         "the file in which it is kept how skills did; off: in none; none: in your data directory, for live models",
     ] = None
+    trace: Annotated[
+        str | None, "the file to which a line of JSON is appended for each phase, call, tool and look; none: no trace"
+    ] = None

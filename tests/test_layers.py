@@ -29,13 +29,13 @@ LAYERS = """
     config
     reviews skills
     results estimates
-    contracts decisions moving inputs pauses driving
+    contracts decisions moving inputs pauses driving traced_run
     detached
     state workspace models prompts
     sections
     prose latex readings
     study_prose
-    sandbox bank phases redaction framing disk markdown walking
+    sandbox bank phases redaction framing disk markdown walking tracing
     abreast clock runs
     run settable verdict dag vagueness
     records

@@ -60,6 +60,7 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "max_turns": (4, 8),
     "max_context_tokens": (20_000, 40_000),
     "registry": ("kept.sqlite3", "off"),
+    "trace": ("trace.jsonl", "other.jsonl"),
 }
 """Two values of each setting, neither of them its default."""
 

@@ -16,6 +16,7 @@ from ..records import Call, Role
 from ..reviews import Review
 from ..sandbox import isolation
 from ..skills import Skill
+from ..tracing import Span
 from ..workspace import Objects
 from .replies import Unusable
 
@@ -29,6 +30,7 @@ class Equipment:
 
     ``allow_unsafe``: generated code may be run where no sandbox holds. ``closed`` are paths of the person's data, whose text is
     not shown to an agent that asks for it. ``skills`` are a person's own, for their functions: all else of them is in the file.
+    ``trace`` is what the phases stand below in a trace.
     """
 
     model: Recording
@@ -39,6 +41,7 @@ class Equipment:
     allow_unsafe: bool = False
     closed: frozenset[str] = frozenset()
     skills: Mapping[str, Skill] = field(default_factory=dict)
+    trace: Span = field(default_factory=Span)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

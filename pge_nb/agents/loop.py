@@ -16,6 +16,7 @@ from ..models.gathered import MALFORMED
 from ..models.recording import call_of
 from ..payloads import Json
 from ..records import Call
+from ..tracing import span
 from .equipment import Equipment
 from .fences import fences
 from .replies import Unusable, json_object
@@ -95,7 +96,7 @@ def turns(
         wanted = tool_calls(reply, known)
         outcomes: list[tuple[ToolCall, str]] = []
         for call in wanted:
-            outcome = call.fault or use(turn, call)
+            outcome = call.fault or _used(use, turn, call)
             if outcome is None:
                 return ended("done")
             outcomes.append((call, _cut(outcome)))
@@ -110,6 +111,17 @@ def turns(
             about=replace(request.about, turn=request.about.turn + 1),
         )
     return ended("turns")
+
+
+def _used(use: Use, turn: int, call: ToolCall) -> str | None:
+    traced: Mapping[str, Json] = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": call.name,
+        "gen_ai.tool.call.id": call.id[:100] or None,
+        "pge.turn": turn,
+    }
+    with span(f"execute_tool {call.name}", traced):
+        return use(turn, call)
 
 
 def tool_calls(reply: Reply, known: Mapping[str, Tool]) -> list[ToolCall]:

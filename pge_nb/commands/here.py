@@ -59,6 +59,12 @@ class Here:
         named = self.settings().given["registry"].value
         return None if named is None else str(named)
 
+    @property
+    def trace(self) -> str | None:
+        """The file of the trace that the settings name; None: there is none."""
+        named = self.settings().given["trace"].value
+        return None if named is None else str(named)
+
     def turn_to(self, name: str = "", state: str = "") -> None:
         """Make another task the one that commands are about."""
         if name and state:
