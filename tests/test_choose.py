@@ -7,7 +7,7 @@ import pytest
 
 from pge_nb.errors import BadInput
 from pge_nb.models import About, Request, text_reply
-from pge_nb.models.choose import ByName, default_model, is_practice, open_model, sent_name
+from pge_nb.models.choose import ByName, default_model, is_practice, open_model
 from pge_nb.models.claude import Claude
 from pge_nb.models.practice import Practice
 from pge_nb.models.recording import Recording
@@ -66,10 +66,7 @@ def recorded(tmp_path):
 
 def test_a_recording_is_asked_under_the_name_that_was_recorded(recorded):
     assert isinstance(open_model(f"recording:{recorded}"), Replay)
-    assert sent_name(f"recording:{recorded}", "planner") == "qwen"
-    assert sent_name("qwen", "planner") == "qwen"
-    with pytest.raises(BadInput, match="generator"):
-        sent_name(f"recording:{recorded}", "generator")
+    assert Replay(recorded).models == {"planner": "qwen"}
 
 
 def test_each_request_goes_to_the_model_that_it_names(monkeypatch):

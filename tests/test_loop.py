@@ -19,7 +19,13 @@ from pge_nb.workspace import Objects
 
 KNOWN = {tool.name: tool for tool in TOOLS}
 ABOUT = About(role="generator", phase="generate", step=1, attempt=1)
-ASKED = Request(model="m", system="s", messages=({"role": "user", "content": "go"},), about=ABOUT)
+ASKED = Request(
+    model="m",
+    system="s",
+    messages=({"role": "user", "content": "go"},),
+    tools=tuple(tool.spec() for tool in TOOLS),
+    about=ABOUT,
+)
 
 
 class Said:

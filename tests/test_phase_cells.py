@@ -190,3 +190,5 @@ def test_two_phases_in_a_place_of_its_own_and_an_earlier_run_is_only_looked_at(s
     assert len(open_run(tmp_path / "mine" / "earlier" / "1" / "shared_state.md").sections) == 2
     assert shell.cell("%pge contract mine:1").error is None
     assert state(tmp_path / "mine").contract(1) is not None
+    assert shell.cell("%pge generate mine:1.1").error is None
+    assert "The nearest is mine:1.1." in shell.cell("%pge generate mine:1.9").text

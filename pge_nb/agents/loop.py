@@ -78,9 +78,8 @@ def turns(
 ) -> Turns:
     """Ask, carry out what is called, answer, and ask again, until the model has finished or a limit is reached.
 
-    ``most_tokens`` bounds what one turn reads and writes: the whole of the phase so far.
+    The request tells of the tools. ``most_tokens`` bounds what one turn reads and writes: the whole of the phase so far.
     """
-    request = replace(request, tools=tuple(tool.spec() for tool in tools))
     known = {tool.name: tool for tool in tools}
     said: list[str] = []
     calls: list[Call] = []

@@ -8,7 +8,7 @@ draws the same after a restart, and calls nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -20,7 +20,7 @@ from ..phases import Phase, PhaseName, due, takes_part
 from ..records import Amendment, Decision, Section
 from ..run import Run
 from ..views.attempts import attempt_view
-from .addresses import Address, address, located
+from .addresses import Address, address, located, parted
 from .beginning import TaskFlags, begun, harness_over
 from .every_day import carried
 from .here import Here
@@ -56,7 +56,7 @@ def plan(
 ) -> View:
     """Begin a task, and carry out its planning alone; the body of the cell is its prompt."""
     harness, said = begun(here, name, body, flags)
-    pieces = list(_pieces(harness.state.read(), "plan"))
+    pieces = _told_so_far(harness.state.read(), "plan").pieces
     if pieces and pieces[-1].hash in here.shown:
         # The notebook is run again from its top, in the same kernel: the cells below begin with the oldest again.
         here.shown.difference_update(section.sha256 for section in harness.state.read().sections)
@@ -100,7 +100,8 @@ def _meant(at: str, here: Here) -> tuple[Here, Address]:
     attempt = int(match[2])
     if any((phase.step, phase.attempt) == (where.step, attempt) for phase in due(run)):
         return there, replace(where, attempt=attempt)
-    return there, address(f"{where.step}.{attempt}", run)
+    whose = parted(at)[0]
+    return there, address(f"{where.step}.{attempt}", run, f"{whose}:" if whose else "")
 
 
 # What a cell shows
@@ -125,8 +126,16 @@ class Piece:
         return where.step in (None, record.step) and where.attempt in (None, record.attempt)
 
 
-def _pieces(run: Run, cell: Cell) -> Iterator[Piece]:
-    """What was carried out of a phase, in file order."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What was carried out of a phase, in file order; and by step a person's words that nothing has followed yet."""
+
+    pieces: tuple[Piece, ...]
+    waiting: Mapping[int | None, str]
+
+
+def _told_so_far(run: Run, cell: Cell) -> Told:
+    pieces: list[Piece] = []
     said: dict[int | None, str] = {}
     judged: set[tuple[int | None, int | None]] = set()
     unjudged = bool(run.of("task")) and not takes_part(run.settings, "evaluator")
@@ -139,7 +148,8 @@ def _pieces(run: Run, cell: Cell) -> Iterator[Piece]:
             judged.add(where)
         elif record.kind == ENDS_IN[cell] and (cell != "evaluate" or unjudged or where in judged):
             judged.discard(where)  # a decision that follows an answer is no evaluation
-            yield Piece(section=section, body=said.pop(record.step, ""), upto=_upto(run, section))
+            pieces.append(Piece(section=section, body=said.pop(record.step, ""), upto=_upto(run, section)))
+    return Told(pieces=tuple(pieces), waiting=said)
 
 
 def _upto(run: Run, section: Section) -> int:
@@ -173,7 +183,7 @@ def _looked_at(here: Here, run: Run, cell: Cell, where: Address, body: str) -> V
 
 
 def _of(run: Run, cell: Cell, where: Address, body: str) -> list[Piece]:
-    return [piece for piece in _pieces(run, cell) if piece.at(where) and piece.body == body]
+    return [piece for piece in _told_so_far(run, cell).pieces if piece.at(where) and piece.body == body]
 
 
 def _ready(run: Run, cell: Cell, where: Address, *, anew: bool = False) -> Phase | None:
@@ -198,13 +208,7 @@ def _say(harness: PGEHarness, cell: Cell, ready: Phase, body: str) -> None:
     """Put a person's words into the file, unless they stand there already and nothing followed them yet."""
     if not body or cell == "plan" or ready.step is None:
         return
-    pending: dict[int | None, str] = {}
-    for section in harness.state.read().sections:
-        if isinstance(section.payload, Amendment) and section.payload.phase == cell:
-            pending[section.record.step] = section.payload.text
-        elif section.record.kind == ENDS_IN[cell]:
-            pending.pop(section.record.step, None)
-    if pending.get(ready.step) != body:
+    if _told_so_far(harness.state.read(), cell).waiting.get(ready.step) != body:
         harness.say(cell, ready.step, body)
 
 

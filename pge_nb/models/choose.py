@@ -78,18 +78,6 @@ def check_key(names: Iterable[str]) -> None:
         Claude().ready()
 
 
-def sent_name(name: str, role: str) -> str:
-    """What stands in `Request.model` for this choice: for a recording, the model that was recorded for the role."""
-    if not name.startswith(RECORDING):
-        return name
-    from .replay import Replay
-
-    models = Replay(recorded_at(name)).models
-    if role not in models:
-        raise BadInput(f"{name} holds no call of the {role}.", "%pge model NAME chooses another one.")
-    return models[role]
-
-
 class ByName:
     """Each request goes to the model that it names; each is opened when it is first asked. For roles with unlike models."""
 
