@@ -96,7 +96,7 @@ def grey_swatches(figure: Figure) -> list[np.ndarray]:
     for handle in figure.legends[0].legend_handles:
         box = handle.get_window_extent()  # type: ignore[union-attr]
         middle, left = drawn.height - (box.y0 + box.y1) / 2, round(box.x0)
-        swatches.append(greys[round(middle) - 8 : round(middle) + 8, left - 4 : left + 32])
+        swatches.append(greys[round(middle) - 8 : round(middle) + 8, left - 4 : left + 40])
     return swatches
 
 

@@ -98,7 +98,7 @@ def series_styles(trajectory: DataFrame, *, size: float = 6.0) -> dict[str, Styl
         label = short(name) if drawable(short(name)) else f"criterion {i + 1}"
         styles[name] = Style(label=label, colour=COLOURS[place], dash=dash, marker=MARKERS[place], size=size)
     if (trajectory["about"] == "checks").any():
-        styles["checks"] = Style(label="checks met", colour=PALE, dash=(0, (2, 2)), marker="h", size=size)
+        styles["checks"] = Style(label="checks met", colour=PALE, dash=(0, (2, 2)), marker="*", size=size + 1.5)
     return styles
 
 

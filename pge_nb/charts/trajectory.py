@@ -278,7 +278,12 @@ def _strip(axes: Axes, panel: Axes, bills: Bills, step: int, grid: _Grid) -> Non
 
 def _legend(figure: Figure, handles: list[Artist], *, columns: int) -> None:
     legend = figure.legend(
-        handles=handles, loc="outside upper center", ncols=min(columns, len(handles)), frameon=False, fontsize=8.5
+        handles=handles,
+        loc="outside upper center",
+        ncols=min(columns, len(handles)),
+        frameon=False,
+        fontsize=8.5,
+        handlelength=3,
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
