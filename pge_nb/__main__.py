@@ -31,9 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     resume = commands.add_parser("resume", help="go on with a run that stopped")
     resume.add_argument("name", nargs="?", default="", help="its task; none: the unnamed one in this directory")
     resume.add_argument("--state", default="", help="its state file, in place of a name")
+    resume.add_argument("--trace", default="", help="a file to which a line of JSON is appended for each phase and call")
     given = parser.parse_args(arguments)
     try:
-        return go_on(given.name, given.state) if given.command == "resume" else quickstart(given.directory)
+        return go_on(given.name, given.state, given.trace) if given.command == "resume" else quickstart(given.directory)
     except PgeError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
@@ -108,7 +109,7 @@ def own_kernel() -> Any:
     return OwnKernel
 
 
-def go_on(name: str, state: str = "") -> int:
+def go_on(name: str, state: str = "", trace: str = "") -> int:
     """Resume a run below the working directory; 0 where it passed or was kept at its best, 130 where it was interrupted."""
     from .commands import Here
     from .commands.every_day import Interrupted, resume
@@ -119,7 +120,7 @@ def go_on(name: str, state: str = "") -> int:
     here = Here(directory=Path.cwd(), progress=Lines)
     here.turn_to(name, state)
     try:
-        view = resume(here)
+        view = resume(here, trace=trace)
     except Interrupted as error:
         print("\n".join(error.lines), flush=True)
         return 130

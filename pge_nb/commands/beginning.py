@@ -20,6 +20,8 @@ from ..run import Run
 from ..settable import Approved, Judging
 from .here import NONE_GIVEN, Here
 
+TRACE = "a file to which a line of JSON is appended for each phase, call, tool and look"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFlags:
@@ -66,6 +68,7 @@ class TaskFlags(LimitFlags):
     drift: Annotated[float | None, "practice: points that each attempt adds"] = None
     seed: Annotated[int | None, "practice: another seed, other draws"] = None
     delay: Annotated[float | None, "practice: seconds that a call takes at most"] = None
+    trace: Annotated[str, TRACE] = ""
 
     def settings(self) -> dict[str, Json]:
         """The settings that were given, by their names."""
@@ -77,6 +80,7 @@ class TaskFlags(LimitFlags):
             "contract": False if self.no_contract else None,
             "evaluator": self.evaluator,
             "approve": self.approve,
+            "trace": self.trace or None,
         }
         return self.limits() | {name: value for name, value in given.items() if value is not None}
 
@@ -110,14 +114,15 @@ def wanted(here: Here, name: str, body: str, flags: TaskFlags) -> tuple[Here, st
     return there, prompt, _with_inputs(_config(there, flags), here.variables, flags)
 
 
-def harness_over(here: Here, run: Run) -> PGEHarness:
+def harness_over(here: Here, run: Run, trace: str = "") -> PGEHarness:
     """The harness over a run that was begun: its settings are in the file, only the limits are taken from there.
 
-    Where it is kept how its skills did is this machine's own affair, and told by the settings as they are now.
+    Where it is kept how its skills did, and where it is traced, is told by the settings as they are now. ``trace`` names another
+    file for that.
     """
     limits = {name: run.settings[name] for name in LIMITS if name in run.settings}
-    config = HarnessConfig(shared_state_path=here.path, registry=here.registry, **limits)  # type: ignore[arg-type]
-    return PGEHarness(config)
+    own = {"registry": here.registry, "trace": trace or here.trace}
+    return PGEHarness(HarnessConfig(shared_state_path=here.path, **own, **limits))  # type: ignore[arg-type]
 
 
 def amend_limits(

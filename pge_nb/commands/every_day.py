@@ -22,7 +22,7 @@ from ..views.hidden import hidden_view
 from ..views.skilled import skills_view
 from .addresses import Address, located
 from .away import send_away
-from .beginning import LimitFlags, TaskFlags, amend_limits, begun, harness_over
+from .beginning import TRACE, LimitFlags, TaskFlags, amend_limits, begun, harness_over
 from .earlier import of
 from .estimating import ahead
 from .here import Here
@@ -159,13 +159,14 @@ def resume(
     *,
     raise_: Annotated[bool, "an error where the run does not pass, for CI"] = False,
     detach: Annotated[bool, "go on in a process of its own: the kernel is free at once"] = False,
+    trace: Annotated[str, TRACE] = "",
     dry_run: DryRun = None,
 ) -> View:
     """Go on where the run stopped; limits may be raised."""
     if dry_run:
         return rehearsed_further(here, flags, dry_run)
     run = here.needs_run()
-    harness = harness_over(here, run)
+    harness = harness_over(here, run, trace)
     amend_limits(harness, run, flags, here.configured)
     return carry_on(here, harness, raise_=raise_, detach=detach)
 
