@@ -12,11 +12,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..errors import LimitReached
+from . import CallStopped, Stop
 from .limits import DEFAULT_DOLLARS, Limits, Prices, dollars_up
 
 KERNEL_DOLLARS = 20.0
 CENT = 0.01
 """Less than this is as good as nothing left."""
+POLL_SECONDS = 0.1
+
+
+def go_on(stop: Stop | None) -> None:
+    """``CallStopped`` where ``stop`` says so, before a call is made."""
+    if stop is not None and stop():
+        raise CallStopped("The run was stopped before the next call.", "%pge resume goes on from here.")
 
 
 @dataclass(slots=True)
@@ -31,6 +39,8 @@ class Spending:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._landed = threading.Condition(self._lock)
+        self._under_way = 0
         self._own = 0.0
         self._away: list[tuple[float, Callable[[], float | None]]] = []
 
@@ -41,20 +51,36 @@ class Spending:
             return self._sum()
 
     @contextlib.contextmanager
-    def reserving(self, dollars: float | None, limits: Limits) -> Iterator[Held]:
+    def reserving(self, dollars: float | None, limits: Limits, stop: Stop | None = None) -> Iterator[Held]:
         """Reserve for one call of a run with these limits; afterwards it counts as ``Held`` says.
 
-        ``LimitReached`` where it could pass the limit. None and 0 bind nothing: tokens limit a model without a price.
+        ``LimitReached`` where it could pass the limit, whatever the calls come to that are under way in other threads. None
+        and 0 bind nothing: tokens limit a model without a price.
         """
-        with self._lock:
-            self._check(dollars or 0.0, limits)
-            self._own += dollars or 0.0
+        self._reserve(dollars or 0.0, limits, stop)
         held = Held()
         try:
             yield held
         finally:
-            with self._lock:
+            with self._landed:
                 self._own += held.dollars - (dollars or 0.0)
+                self._under_way -= 1
+                self._landed.notify_all()
+
+    def _reserve(self, dollars: float, limits: Limits, stop: Stop | None) -> None:
+        while True:
+            with self._landed:
+                try:
+                    self._check(dollars, limits)
+                except LimitReached:
+                    if not self._under_way:
+                        raise
+                    self._landed.wait(POLL_SECONDS)
+                else:
+                    self._own += dollars
+                    self._under_way += 1
+                    return
+            go_on(stop)
 
     def lend(self, dollars: float, settled: Callable[[], float | None]) -> None:
         """Reserve for a run that another process carries on; ``settled`` tells what it came to, None while it is at work."""

@@ -14,15 +14,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..errors import BadInput, ModelFailed
+from .. import tracing
+from ..errors import BadInput, LimitReached, ModelFailed
 from ..payloads import Json, all_mended, compact
 from ..records import Call, Usage
 from ..redaction import Redactor
-from . import About, CallBroken, CallStopped, Listen, Model, Reply, Request, Stop, kernel
+from . import About, CallBroken, Listen, Model, Reply, Request, Stop, kernel
 from .calllog import FORMAT, Broken, CallLog, Line, Observed, Opening, Refused, Reserved, Settled, plain
 from .ledger import NOT_COUNTED, Ledger, Unfinished, from_log
 from .limits import Bound, Limits, Prices, Spent
 from .replay import Replay
+from .traced import asked_fields, reply_fields
 
 BYTES_A_TOKEN = 16
 """More than the tokens of a reply have on average, written as JSON."""
@@ -59,6 +61,8 @@ class Recording:
         self._log = CallLog(Path(path))
         self._ledger = Ledger()
         self._lock = threading.RLock()
+        self._under_way = 0
+        self._landed = threading.Condition(self._lock)
         self._read_on()
 
     # Calls
@@ -66,28 +70,50 @@ class Recording:
     def reply(self, request: Request, *, listen: Listen | None = None, stop: Stop | None = None) -> Reply:
         """The logged reply where there is one, else the model's, settled before it is handed on.
 
-        ``LimitReached`` before a call that could pass a limit.
+        ``LimitReached`` before a call that could pass a limit, whatever the calls come to that are under way in other threads:
+        they are waited for first.
         """
+        with tracing.span(f"chat {request.model}", asked_fields(request)) as told:
+            with self._lock:
+                replayed = request.key in self._ledger.settled
+            reply = self._met(request) or self._made(request, listen=listen, stop=stop)
+            told.tell(reply_fields(reply, replayed=replayed))
+            return reply
+
+    def _met(self, request: Request) -> Reply | None:
+        """The reply that came earlier; one that could not be written then is written now."""
         with self._lock:
             if request.key in self._ledger.settled:
                 return from_log(self._settled(request.key))
             if (line := UNWRITTEN.get(self._place(request.key))) is not None:
                 self._keep(line)
                 return replace(from_log(line), source=line.source)
-        if stop is not None and stop():
-            raise CallStopped("The run was stopped before the next call.", "%pge resume goes on from here.")
+        return None
+
+    def _made(self, request: Request, *, listen: Listen | None, stop: Stop | None) -> Reply:
+        kernel.go_on(stop)
         if isinstance(self.model, Replay):
             return self._settle(None, request, self.model.reply(request))
         bound = Bound.of(request, self.prices)
-        with kernel.HERE.reserving(bound.dollars, self.limits) as held:
+        with kernel.HERE.reserving(bound.dollars, self.limits, stop) as held:
             return self._ask(request, bound, held, listen=listen, stop=stop)
 
     def _ask(
         self, request: Request, bound: Bound, held: kernel.Held, *, listen: Listen | None, stop: Stop | None
     ) -> Reply:
         """Make one call, with a line before it and one after it; ``held`` says what it came to."""
-        number = self._reserve(request, bound)
+        number = self._reserve(request, bound, stop)
         held.dollars = bound.dollars or 0.0
+        try:
+            return self._carry_out(number, request, held, listen=listen, stop=stop)
+        finally:
+            with self._landed:
+                self._under_way -= 1
+                self._landed.notify_all()
+
+    def _carry_out(
+        self, number: int, request: Request, held: kernel.Held, *, listen: Listen | None, stop: Stop | None
+    ) -> Reply:
         try:
             reply = self.model.reply(request, listen=listen, stop=stop)
         except CallBroken as error:
@@ -103,7 +129,22 @@ class Recording:
         held.dollars = 0.0 if reply.source in NOT_COUNTED else reply.dollars or 0.0
         return reply
 
-    def _reserve(self, request: Request, bound: Bound) -> int:
+    def _reserve(self, request: Request, bound: Bound, stop: Stop | None) -> int:
+        """The number of the line that reserves a call. A call under way may come to less than is reserved for it."""
+        while True:
+            with self._landed:
+                try:
+                    number = self._reserve_now(request, bound)
+                except LimitReached:
+                    if not self._under_way:
+                        raise
+                    self._landed.wait(kernel.POLL_SECONDS)
+                else:
+                    self._under_way += 1
+                    return number
+            kernel.go_on(stop)
+
+    def _reserve_now(self, request: Request, bound: Bound) -> int:
         with self._lock, self._log.exclusive():
             self._read_on()
             self.limits.check(self._ledger.spent, bound)
@@ -187,11 +228,19 @@ class Recording:
 
         The same means: the same address, method and arguments, on a tree of the same hash.
         """
+        with tracing.span(f"look {method}", {"pge.method": method}) as told:
+            seen, met = self._observe(about, method, args, tree_hash, look)
+            told.tell({"pge.replayed": met})
+            return seen, met
+
+    def _observe(
+        self, about: About, method: str, args: Json, tree_hash: str, look: Callable[[], Json]
+    ) -> tuple[Json, bool]:
         key = observation_key(about, method, args, tree_hash)
         with self._lock:
-            span = self._ledger.observed.get(key)
-        if span is not None:
-            line = self._log.at(span)
+            found = self._ledger.observed.get(key)
+        if found is not None:
+            line = self._log.at(found)
             assert isinstance(line, Observed)  # noqa: S101 - the index holds nothing else
             return plain(line.seen), True
         met, seen = self.model.seen(key) if isinstance(self.model, Replay) else (False, None)
