@@ -14,6 +14,8 @@ from .run import Run
 from .verdict import share_met, trend, weakest
 
 FLAT_BEFORE_PIVOT = 2
+MOST_PIECES = 4
+"""Smaller steps that one step may be cut into."""
 
 
 def best_attempt(run: Run, step: int) -> int | None:
@@ -165,7 +167,7 @@ def _first_way(run: Run, step: int, attempt: int, spent: str) -> tuple[Decision,
 
 def _replan(run: Run, step: int, attempt: int, spent: str) -> Decision | None:
     """Cut the step into smaller ones; give it up where two replans in a row used its skill; None where it was cut enough."""
-    cuts, most = len(run.line(step)) - 1, _most_replans(run)
+    cuts, most = len(run.line(step)) - 1, most_replans(run.settings)
     numbers = _numbers(run, step, attempt) | {"replans": cuts, "max_replans": most}
     if skill := run.same_skill(step):
         reason = (
@@ -186,8 +188,9 @@ def _not_again(run: Run, step: int) -> str:
     return f"; step {line[0]} was cut {counted(len(line) - 1, 'time')} already" if len(line) > 1 else ""
 
 
-def _most_replans(run: Run) -> int:
-    most = run.settings.get("max_replans", 1)
+def most_replans(settings: Mapping[str, Json]) -> int:
+    """How often a step, and what it was cut into, may be cut."""
+    most = settings.get("max_replans", 1)
     return most if isinstance(most, int) else 1
 
 

@@ -1,22 +1,24 @@
 """What a run may still take, told before it is paid: calls, tokens, dollars. Nobody is asked for it.
 
-The likely figures take two attempts a step and the mean of the run's own calls of the same phase, else of all its calls,
-else `TYPICAL`. The most is what every retry, repair and repeated evaluation would take, and never more than the run's limits
-leave.
+The likely figures take two attempts a step, no replan, and the mean of the run's own calls of the same phase, else of all its
+calls, else `TYPICAL`. The most is what every retry, repair, replan and repeated evaluation would take, and never more than the
+run's limits leave; where a run retries until all is met, only a limit is the most.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from .decisions import MOST_PIECES, most_replans
 from .models.choose import is_practice, models_in
 from .models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS, Prices
 from .payloads import Json
-from .phases import GATE_EVALUATIONS, ROLE_OF, PhaseName, negotiation, number
+from .phases import GATE_EVALUATIONS, ROLE_OF, PhaseName, canaries_shown, negotiation, number, takes_hidden
 from .prose import counted
-from .records import Call, Usage
-from .run import Run
+from .records import Call, Record, Section, Task, Usage
+from .run import ENDED, Run
 
 LIKELY_STEPS, LIKELY_ATTEMPTS = 3, 2
 ASKED = 2
@@ -25,12 +27,13 @@ LONGEST_BRIEF = 100_000
 """Tokens: briefs are cut at so many characters or so."""
 TYPICAL: Mapping[PhaseName, Usage] = {
     "plan": Usage(input_tokens=1_500, output_tokens=1_500),
+    "replan": Usage(input_tokens=4_000, output_tokens=800),
     "propose": Usage(input_tokens=2_500, output_tokens=800),
     "respond": Usage(input_tokens=2_500, output_tokens=600),
+    "withhold": Usage(input_tokens=2_500, output_tokens=800),
     "generate": Usage(input_tokens=4_000, output_tokens=3_000),
     "evaluate": Usage(input_tokens=7_000, output_tokens=1_500),
 }
-DONE = frozenset({"accepted", "kept", "advanced", "failed", "blocked"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +50,17 @@ class Ahead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What is ahead of a run. ``most`` is in tokens or, where every model has a price, in dollars; a limit cuts it."""
+    """What is ahead of a run. ``most`` is in tokens or, where every model has a price, in dollars; a limit cuts it.
+
+    ``endless``: it retries until all is met, so that only a limit ends it.
+    """
 
     phases: tuple[Ahead, ...]
     basis: str
     most_tokens: int
     most_dollars: float | None
     limited: bool
+    endless: bool = False
 
     @property
     def calls(self) -> tuple[int, int, int]:
@@ -78,9 +85,10 @@ class Estimate:
         else:
             amounts = f"likely ${self.dollars:.2f}, at most ${self.most_dollars:.2f}"
         limit = " (the run's limit)" if self.limited else ""
-        return (
-            f"Estimate, from {self.basis}: {least:,} to {counted(most, 'call')}, likely {likely:,}; {amounts}{limit}."
-        )
+        calls = f"{least:,} to {counted(most, 'call')}, likely {likely:,}"
+        if self.endless:
+            calls = f"{counted(least, 'call')} and more, until all is met"
+        return f"Estimate, from {self.basis}: {calls}; {amounts}{limit}."
 
 
 def costs_money(settings: Mapping[str, Json]) -> bool:
@@ -100,12 +108,16 @@ def estimate(settings: Mapping[str, Json], run: Run, prices: Prices) -> Estimate
     dollars = None if None in dearest else sum(p.most for p in phases) * max((d for d in dearest if d), default=0.0)
     priced = dollars is not None
     tokens = calls * tokens_most
+    endless = bool(settings.get("until_met")) and calls > 0
+    if endless:
+        tokens, dollars = int(min(tokens_left, sys.maxsize)), dollars_left if priced else None
     return Estimate(
         phases=phases,
         basis=f"this run's own {counted(sum(map(len, own.values())), 'call')}" if own else "typical calls",
         most_tokens=int(min(tokens, tokens_left)),
         most_dollars=min(dollars, dollars_left) if dollars is not None else None,
-        limited=dollars > dollars_left if priced and dollars is not None else tokens > tokens_left,
+        limited=endless or (dollars > dollars_left if priced and dollars is not None else tokens > tokens_left),
+        endless=endless,
     )
 
 
@@ -117,19 +129,54 @@ def _counts(settings: Mapping[str, Json], run: Run) -> dict[PhaseName, tuple[int
     found: dict[PhaseName, tuple[int, int, int]] = dict.fromkeys(TYPICAL, (0, 0, 0))
     if run.plan is None:
         most = int(number(settings, "max_steps"))
-        each = dict(_step_counts(settings, run, 0))
         times = (1, min(LIKELY_STEPS, most), most)
-        found = {phase: _times(each.get(phase, (0, 0, 0)), times) for phase in TYPICAL}
+        for phase, calls in _step_counts(settings, _begun(settings), 0):
+            found[phase] = _plus(found[phase], _times(calls, times))
         found["plan"] = (1, 1, ASKED)
+        found["evaluate"] = _plus(found["evaluate"], _canaries(settings, run))
         return found
     for step in run.steps:
-        if run.state(step.number) not in DONE:
+        if run.ungraded(step.number):
+            found["evaluate"] = _plus(found["evaluate"], (1, 1, ASKED))
+        elif run.state(step.number) not in ENDED:
             for phase, calls in _step_counts(settings, run, step.number):
                 found[phase] = _plus(found[phase], calls)
+    if any(run.state(step.number) not in ENDED for step in run.steps):
+        found["evaluate"] = _plus(found["evaluate"], _canaries(settings, run))
     return found
 
 
+def _canaries(settings: Mapping[str, Json], run: Run) -> tuple[int, int, int]:
+    """Calls to a judge that is shown known-bad work: none where it never has anything to decide."""
+    wanted = settings.get("canaries")
+    left = max(0, wanted - len(canaries_shown(run))) if isinstance(wanted, int) else 0
+    return 0, left, left * ASKED
+
+
 def _step_counts(settings: Mapping[str, Json], run: Run, step: int) -> Iterator[tuple[PhaseName, tuple[int, int, int]]]:
+    """The phases of a step, and at most those of the steps that it may be cut into."""
+    yield from _own_counts(settings, run, step)
+    replans, pieces = _cut_into(settings, len(run.line(step)) - 1)
+    yield "replan", (0, 0, replans * ASKED)
+    for phase, (_, _, most) in _own_counts(settings, _begun(settings), 0) if pieces else ():
+        yield phase, (0, 0, most * pieces)
+
+
+def _begun(settings: Mapping[str, Json]) -> Run:
+    """A run that was only begun: each of its steps has all of its phases ahead."""
+    record = Record(payload=Task(prompt="", run="", settings=settings), by="person")
+    return Run([Section(record=record, seq=0, prev="", sha256="", at="", offset=0)])
+
+
+def _cut_into(settings: Mapping[str, Json], cuts: int) -> tuple[int, int]:
+    """How many replans may come of one step that was cut so often already, and how many smaller steps of them in all."""
+    ways = settings["on_exhausted"]
+    left = most_replans(settings) - cuts if isinstance(ways, list) and "replan" in ways else 0
+    replans = sum(MOST_PIECES**depth for depth in range(left))
+    return replans, replans * MOST_PIECES
+
+
+def _own_counts(settings: Mapping[str, Json], run: Run, step: int) -> Iterator[tuple[PhaseName, tuple[int, int, int]]]:
     if run.contract(step) is None:
         due = negotiation(run, step).name
         rounds = 0 if due == "settle" else int(number(settings, "max_contract_rounds"))
@@ -142,6 +189,11 @@ def _step_counts(settings: Mapping[str, Json], run: Run, step: int) -> Iterator[
     likely = max(min(LIKELY_ATTEMPTS, allowed), made + first)
     yield "generate", (first, likely - made, max(first, allowed - made) * ASKED)
     yield "evaluate", (1, max(1, likely - judged), max(1, allowed - judged) * ASKED * GATE_EVALUATIONS)
+    if settings.get("regrade_kept") and allowed > 1:
+        yield "evaluate", (0, 0, ASKED)
+    if settings.get("hidden_cases") and run.withheld(step) is None:
+        asked = run.contract(step) is None or takes_hidden(run, step)
+        yield "withhold", (0, int(asked), int(asked) * ASKED)
 
 
 def _times(calls: tuple[int, int, int], times: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -132,7 +132,7 @@ def _next(run: Run, step: int) -> Phase:
     if run.contract(step) is None or run.reopened(step):
         return negotiation(run, step)
     judged = takes_part(run.settings, "evaluator")
-    if judged and run.settings.get("hidden_cases") and run.withheld(step) is None and _takes_hidden(run, step):
+    if judged and run.settings.get("hidden_cases") and run.withheld(step) is None and takes_hidden(run, step):
         return Phase(name="withhold", step=step, round=len(run.of("withheld", step)) + 1)
     attempts = run.attempts(step)
     if not attempts:
@@ -153,7 +153,7 @@ def _next(run: Run, step: int) -> Phase:
     return Phase(name="decide", step=step, attempt=attempt, round=len(run.of("decision", step, attempt)) + 1)
 
 
-def _takes_hidden(run: Run, step: int) -> bool:
+def takes_hidden(run: Run, step: int) -> bool:
     """Whether a check of the step's contract is decided by calls that the contract itself shows."""
     contract = run.contract(step)
     return contract is not None and any(check.method == "oracle" and "call" in check.args for check in contract.checks)

@@ -26,8 +26,56 @@ PRICED = Prices(models={"m": Price(input=1.0, output=2.0, cache_read=0.1, cache_
 def test_before_a_plan_the_calls_go_from_one_step_passed_at_once_to_all_that_may_be() -> None:
     told = estimate(SETTINGS, Run(), PRICED)
     # Least: plan; then of one step propose, respond, generate, evaluate. Likely: 3 steps with 2 attempts each.
-    # Most: 4 steps of 3 rounds x 2 agents x 2 + 3 attempts x (2 + 2 x 3), and the plan twice.
-    assert told.calls == (5, 1 + 3 * (2 + 4), 2 + 4 * (12 + 24))
+    # Most: 4 steps of 3 rounds x 2 agents x 2 + 3 attempts x (2 + 2 x 3) + the grade of what is kept, twice; each is cut, by a
+    # call that is made twice, into 4 such steps; and the plan twice.
+    step = 12 + 24 + 2
+    assert told.calls == (5, 1 + 3 * (2 + 4), 2 + 4 * (step + 2 + 4 * step))
+
+
+@pytest.mark.parametrize(
+    ("changed", "steps", "replans"),
+    [
+        ({"max_replans": 0}, 1, 0),
+        ({"on_exhausted": ["keep", "ask"]}, 1, 0),
+        ({"max_replans": 2}, 1 + 4 + 16, 1 + 4),
+    ],
+)
+def test_replans_are_counted_as_far_as_they_may_go(changed: dict[str, Json], steps: int, replans: int) -> None:
+    told = estimate({**SETTINGS, "max_steps": 1, **changed}, Run(), PRICED)
+    assert told.calls == (5, 1 + 6, 2 + 38 * steps + 2 * replans)
+    by_phase = {one.phase: one for one in told.phases}
+    assert (by_phase["replan"].likely, by_phase["replan"].most) == (0, 2 * replans)
+
+
+def test_a_step_that_was_cut_is_cut_no_more() -> None:
+    hand = Hand((), **MODELS, on_exhausted=["keep", "replan", "ask"]).tried(4.0, 4.0, 4.0).decided("replan", 3)
+    steps = (r.Step(number=2, description="one"), r.Step(number=3, description="two", depends_on=(2,)))
+    hand.add(r.Plan(title="t", scope="s", steps=steps, replan=r.Replan(step=1, by=(2, 3), why="")))
+    told = estimate(SETTINGS, hand.run, PRICED)
+    assert told.calls[2] == 2 * 38
+    assert {one.phase: one.most for one in told.phases}["replan"] == 0
+
+
+def test_the_grade_of_what_was_kept_is_ahead_until_it_is_given() -> None:
+    hand = Hand((), **MODELS, regrade_kept=True).tried(5.0, 6.0).decided("keep", 2)
+    assert estimate(SETTINGS, hand.run, PRICED).calls == (1, 1, 2)
+    assert estimate(SETTINGS, hand.evaluate(2, 5.5, purpose="kept").run, PRICED).calls == (0, 0, 0)
+
+
+def test_hidden_inputs_and_canaries_take_calls_too() -> None:
+    plain = {**SETTINGS, "max_steps": 1, "max_replans": 0}
+    told = estimate({**plain, "hidden_cases": 3, "canaries": 5}, Run(), PRICED)
+    least, likely, most = estimate(plain, Run(), PRICED).calls
+    assert told.calls == (least, likely + 1 + 5, most + 2 + 10)
+    assert {one.phase: one.likely for one in told.phases}["withhold"] == 1
+
+
+def test_until_all_is_met_only_a_limit_is_the_most() -> None:
+    told = estimate({**SETTINGS, "until_met": True, "max_dollars": 3.0}, Run(), PRICED)
+    assert "5 calls and more, until all is met" in str(told)
+    assert str(told).endswith("at most $3.00 (the run's limit).")
+    tokens = estimate({**SETTINGS, "until_met": True, "max_tokens_total": 70_000}, Run(), Prices())
+    assert str(tokens).endswith("at most 70,000 tokens (the run's limit).")
 
 
 def test_a_run_that_has_ended_has_nothing_ahead() -> None:
@@ -39,7 +87,7 @@ def test_what_was_done_is_not_counted_again() -> None:
     hand = Hand((), **MODELS).propose()
     assert estimate(SETTINGS, hand.run, PRICED).calls[0] == 3  # respond, generate, evaluate
     assert estimate(SETTINGS, hand.respond(agreed=True).run, PRICED).calls[0] == 2
-    assert estimate(SETTINGS, hand.contract().attempt(1).run, PRICED).calls == (1, 3, 2 * 2 + 3 * 6)
+    assert estimate(SETTINGS, hand.contract().attempt(1).run, PRICED).calls == (1, 3, 2 * 2 + 3 * 6 + 2 + 2 + 4 * 38)
 
 
 def test_tokens_and_dollars_are_those_of_the_runs_own_calls() -> None:
@@ -91,7 +139,7 @@ def test_a_run_of_a_live_model_is_estimated_in_one_line_before_it_asks(
         assert stub.requests == []
         text = shell.cell("%%pge run\nWrite a haiku.").text
     first = text.strip().split("\n")[0]
-    assert re.fullmatch(r"Estimate, from typical calls: 5 to \d+ calls, likely 19; likely .*, at most .*\.", first)
+    assert re.fullmatch(r"Estimate, from typical calls: 5 to [\d,]+ calls, likely 19; likely .*, at most .*\.", first)
 
 
 def test_a_practice_run_is_not_estimated(shell: Shell) -> None:

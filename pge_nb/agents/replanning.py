@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..decisions import best_attempt, standing_scores
+from ..decisions import MOST_PIECES, best_attempt, standing_scores
 from ..models import About, Reply, Request
 from ..payloads import Json
 from ..phases import Phase, number
@@ -20,8 +20,6 @@ from .replies import Unusable, json_somewhere
 from .skilled import skills_told, unknown_skill, with_known_skills
 from .terms import shown
 
-MOST_PIECES = 4
-"""Steps that one step may be cut into."""
 ATTEMPTS_SHOWN = 20
 UNUSABLE = "the planner's reply could not be used"
 
@@ -155,8 +153,7 @@ def _score(score: float | None) -> str:
 def read_cut(value: dict[str, Json], notes: list[str], *, strict: bool = False) -> tuple[tuple[Step, ...], str]:
     """The steps in a reply, numbered from 1, and the planner's reason; no steps where it says that the step cannot be cut.
 
-    ``strict``: a cut that is none, and one into too many steps, is ``Unusable``; else the first is no cut, and the second is
-    left as it is, told in ``notes``.
+    ``strict``: a cut that is none, and one into too many steps, is ``Unusable``; else neither is taken.
     """
     listed, why = value.get("steps"), text(value.get("reason"))
     if listed == [] or listed is None:
@@ -174,7 +171,7 @@ def read_cut(value: dict[str, Json], notes: list[str], *, strict: bool = False) 
         many = f"the step was cut into {len(steps)}, and at most {MOST_PIECES} were asked for"
         if strict:
             raise Unusable(f"{many}; join steps, and leave nothing out")
-        notes.append(f"{many}; all stand")
+        return (), many
     return steps, why or "the planner gave no reason"
 
 
