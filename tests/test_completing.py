@@ -181,6 +181,11 @@ def test_variables_that_a_task_can_take_are_offered_one_after_another(shell: She
     assert offered(shell, "%pge run --in=frame,") == ["--in=frame,number", "--in=frame,words"]
 
 
+def test_dicts_of_skills_are_offered(shell: Shell) -> None:
+    shell.cell("from pge_nb import Skill; ways = {'a': Skill(description='b')}; _own = ways; empty = {}; words = {'a': 'b'}")
+    assert offered(shell, "%pge run --skills ") == ["ways"]
+
+
 # It never raises, never waits, and imports nothing heavy
 
 

@@ -36,7 +36,7 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     blocks = [block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "%" not in block]
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
     assert eval("result.outcome", names) == "passed"

@@ -481,7 +481,7 @@ def test_show_skills_of_a_run_without_any(shell: Shell) -> None:
     assert "these are words of the planner's" in str(view)
     assert "A practice run is kept in no registry" in str(view)
     assert view.df is not None
-    assert list(view.df["skill"]) == ["code"]
+    assert list(view.df["skill"]) == ["statistics"]
     shell.cell("%config PGE.registry = 'kept.sqlite3'")
     shell.cell("%pge run --practice stats --seed 3")
     assert "The registry" in str(shell.cell("%pge show skills").view)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from messages_stub import MessagesStub, StubReply
+from notebook_shell import Shell
 from scripted import CODE, MODEL, PLAN, PROMPT, Request, fenced, first_message, role_of, scripted, step_of
 
 from pge_nb import HarnessConfig, PGEHarness, Skill
@@ -491,3 +492,47 @@ def test_a_model_of_a_skill_counts_where_models_do(monkeypatch: pytest.MonkeyPat
                 model="claude-sonnet-5-5", max_dollars=1, skills={"a": Skill(description="d", model="no-such-price")}
             )
         ).start(PROMPT)
+
+
+# In a notebook
+
+
+def test_a_cell_names_the_skills_and_the_run_goes_on_with_their_functions(
+    live: Any, monkeypatch: pytest.MonkeyPatch, shell: Shell
+) -> None:
+    define = (
+        "from pge_nb import Skill\n"
+        "def adds(told, tree):\n"
+        "    global called\n"
+        "    called += 1\n"
+        f"    return {{'calc.py': {CODE[1]!r}}}\n"
+        "called = 0\n"
+        "ways = {'adder': Skill(description='adds', does=adds), 'sums': Skill(description='for sums')}"
+    )
+    cell = f"%%pge run --model {MODEL} --skills ways\n{PROMPT}"
+    with live(planner=lambda _: plan_with("adder", "sums")) as stub:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", stub.url)
+        error = shell.cell(cell).error
+        assert isinstance(error, BadInput)
+        assert error.fact == "--skills: there is no variable 'ways' in this notebook."
+        shell.cell("ways = ['adder']")
+        assert isinstance(shell.cell(cell).error, BadInput)
+        assert not Path("shared_state.md").exists()
+        shell.cell(define)
+        assert "no variable 'way'" in str(shell.cell(cell.replace("ways", "way")).error)
+        assert "Did you mean ways?" in str(shell.cell(cell.replace("ways", "way")).error)
+        error = shell.cell(cell.replace("ways", "ways --detach")).error
+        assert isinstance(error, BadInput)
+        assert "a process of its own does not have it" in error.fact
+        assert "the function of the skill" not in shell.cell(f"{cell}\n".replace("run", "run --dry-run")).text
+        shell.cell(f"%%pge plan --model {MODEL} --skills ways\n{PROMPT}")
+        shell.cell("%pge contract 1")
+        shown = shell.cell("%pge resume --dry-run").error
+        assert isinstance(shown, BadInput)
+        assert "is done by the function of the skill 'adder'" in shown.fact
+        assert shell.cell("%pge resume").view.mark == "passed"
+        assert shell.names["called"] == 1
+        again = shell.cell(cell)
+    assert "nobody was asked" in str(again.view)
+    said = str(shell.cell(cell.replace(" --skills ways", "")).error or "")
+    assert "another skills" in said or open_run("shared_state.md").task.settings.get("skills") is None

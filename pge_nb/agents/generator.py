@@ -68,7 +68,7 @@ class Generator(Agent):
             if skill and skill.code:
                 raise BadInput(
                     f"Step {step.number} is done by the function of the skill {step.skill_type!r}: no model is sent anything.",
-                    f"%pge show prompt evaluator {step.number} shows what its work is judged by.",
+                    f"%pge show contract {step.number} shows what its work is judged by.",
                 )
             model = (skill.model if skill else "") or model
             system = fill("bench" if tools else "generator")

@@ -14,6 +14,7 @@ from ..inputs import given, recorded_inputs
 from ..models.choose import is_practice
 from ..models.limits import DEFAULT_DOLLARS
 from ..models.practice import PracticeSettings
+from ..nearness import nearest
 from ..notebook import make_room
 from ..payloads import Json
 from ..run import Run
@@ -57,6 +58,7 @@ class TaskFlags(LimitFlags):
     state: Annotated[str, "the state file's path, in place of a name"] = ""
     in_: Annotated[str | None, "variables that the task is given as read-only files: a,b"] = None
     rows: Annotated[int | None, "so many rows of them are shown to agents; none without it"] = None
+    skills: Annotated[str | None, "a variable: a dict of skills, among which the planner picks"] = None
     steps: Annotated[int | None, "at most so many steps"] = None
     no_planner: Annotated[bool, "without a planner: the prompt is the only step"] = False
     no_contract: Annotated[bool, "without contracts: the plan's success criteria are checks for the judge"] = False
@@ -101,6 +103,7 @@ def begun(here: Here, name: str, body: str, flags: TaskFlags) -> tuple[PGEHarnes
         harness = PGEHarness(room.config)
         run = harness.start(prompt)
     here.turn_to(name, flags.state)
+    here.skills = config.skills
     if room.moved or room.reopened:
         here.forget()
     amend_limits(harness, run, flags, here.configured)
@@ -111,17 +114,18 @@ def wanted(here: Here, name: str, body: str, flags: TaskFlags) -> tuple[Here, st
     """The place, the prompt and the configuration of the task of this cell; nothing is made, moved or begun for them."""
     prompt = _prompt(body, flags.practice)
     there = here.elsewhere(name, flags.state)
-    return there, prompt, _with_inputs(_config(there, flags), here.variables, flags)
+    config = _with_skills(_config(there, flags), here.variables, flags.skills)
+    return there, prompt, _with_inputs(config, here.variables, flags)
 
 
 def harness_over(here: Here, run: Run, trace: str = "") -> PGEHarness:
     """The harness over a run that was begun: its settings are in the file, only the limits are taken from there.
 
-    Where it is kept how its skills did, and where it is traced, is told by the settings as they are now. ``trace`` names another
-    file for that.
+    Functions of skills are those that were named last in this kernel; where it is kept how skills did, and where the run is
+    traced, is told by the settings as they are now. ``trace`` names another file for that.
     """
     limits = {name: run.settings[name] for name in LIMITS if name in run.settings}
-    own = {"registry": here.registry, "trace": trace or here.trace}
+    own = {"registry": here.registry, "trace": trace or here.trace, "skills": here.skills}
     return PGEHarness(HarnessConfig(shared_state_path=here.path, **own, **limits))  # type: ignore[arg-type]
 
 
@@ -173,6 +177,17 @@ def _with_inputs(config: HarnessConfig, variables: Mapping[str, object], flags: 
         return config
     recorded = recorded_inputs(config.model or "")
     return replace(config, inputs=given(flags.in_.split(","), variables, rows=flags.rows or 0, recorded=recorded))
+
+
+def _with_skills(config: HarnessConfig, variables: Mapping[str, object], name: str | None) -> HarnessConfig:
+    """The configuration with the skills in a variable of the notebook."""
+    if name is None:
+        return config
+    if name not in variables:
+        near = nearest(name, [one for one, value in variables.items() if isinstance(value, Mapping) and one[0] != "_"])
+        move = f"Did you mean {near}?" if near else 'Define it first: skills = {"sql": Skill(description="...")}'
+        raise BadInput(f"--skills: there is no variable {name!r:.80} in this notebook.", move)
+    return replace(config, skills=variables[name])  # type: ignore[arg-type]  # says what is wrong with it
 
 
 def _prompt(body: str, practice: str) -> str:

@@ -18,6 +18,7 @@ from ..phases import due
 from ..prose import counted
 from ..records import Choice, Role, Verdict
 from ..run import Run
+from ..skills import frozen_in
 from ..views.hidden import hidden_view
 from ..views.skilled import skills_view
 from .addresses import Address, located
@@ -181,6 +182,11 @@ def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, detach: b
     if detach and raise_:
         raise BadInput("--raise needs the end of the run, and --detach does not wait for it.", "Give one of them.")
     if detach and due(run):
+        if names := [name for name, skill in frozen_in(run.settings).items() if skill.code]:
+            raise BadInput(
+                f"The skill {names[0]!r} is a function of this notebook, and a process of its own does not have it.",
+                "Leave out --detach.",
+            )
         print_ahead(run)
         return send_away(harness, run, said, *here.news(run))
     run = carried(here, harness)

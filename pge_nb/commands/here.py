@@ -16,6 +16,7 @@ from ..nearness import nearest
 from ..notebook import Place, names
 from ..run import Run
 from ..settings import Settings, Sources
+from ..skills import Skill
 from ..state import FILE_NAME
 from ..widgets.progress import Progress, Quiet
 from ..workspace import DEVICE_NAMES, MAX_NAME_BYTES, composed
@@ -34,8 +35,8 @@ class Here:
 
     ``name`` is the task that commands are about ("": the unnamed one, beside the notebook), ``state`` a state file that was
     given by its path instead. ``configured`` are the settings that were chosen in this kernel, ``profile`` those of the
-    IPython profile. ``progress`` tells of a run while it goes on. ``shown`` holds the hashes of the sections that phase
-    cells have shown, ``seen`` what the state files were like when they were last shown.
+    IPython profile. ``skills`` are those that were named last. ``progress`` tells of a run while it goes on. ``shown`` holds the
+    hashes of the sections that phase cells have shown, ``seen`` what the state files were like when they were last shown.
     """
 
     directory: Path
@@ -45,6 +46,7 @@ class Here:
     profile: Mapping[str, object] = field(default_factory=dict)
     progress: Callable[[], Progress] = field(default=Quiet)
     variables: Mapping[str, object] = field(default_factory=dict)
+    skills: Mapping[str, Skill] = field(default_factory=dict)
     shown: set[str] = field(default_factory=set)
     seen: dict[Path, Seen] = field(default_factory=dict)
 
