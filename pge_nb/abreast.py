@@ -12,6 +12,8 @@ from . import dag
 from .records import FileRef, Proposal, Response, Step, StepContract
 from .run import ENDED, Run
 
+FAILED = frozenset({"failed", "infeasible"})
+
 
 def apart(run: Run) -> bool:
     """Whether each step of the run has a tree of its own. Said when the task is begun: it changes what a run comes to."""
@@ -79,6 +81,12 @@ def standing_outputs(run: Run) -> list[tuple[FileRef, ...]]:
     if apart(run):
         numbers.sort(key=lambda number: _decided_at(run, number))
     return [run.outputs(number) for number in numbers]
+
+
+def blocked_by(run: Run, step: int) -> tuple[int, ...]:
+    """The steps that failed and that a step builds on, directly or by way of others: it waits in vain."""
+    above = dag.ancestors(run.steps, step)
+    return tuple(one.number for one in run.steps if one.number in above and run.state(one.number) in FAILED)
 
 
 def may_settle(run: Run, step: int) -> bool:

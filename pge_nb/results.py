@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from .abreast import blocked_by
 from .decisions import standing_scores
 from .records import (
     Attempt,
@@ -39,7 +40,8 @@ class StepLog:
     """What became of one step.
 
     ``score`` is that of the attempt that stands (None: none does, or it is not measured). Of an attempt that was chosen as the
-    best of several it is what it got when it was graded once more; ``gate_score`` is what it was chosen by.
+    best of several it is what it got when it was graded once more; ``gate_score`` is what it was chosen by. ``blocked_by``
+    are the failed steps that it builds on.
     """
 
     step: int
@@ -50,6 +52,7 @@ class StepLog:
     decision: Decision | None
     score: float | None
     gate_score: float | None
+    blocked_by: tuple[int, ...] = ()
 
     @property
     def retries(self) -> int:
@@ -156,6 +159,7 @@ def _step_log(run: Run, step: int) -> StepLog:
         decision=run.decision(step),
         score=_overall(run.reported(step)),
         gate_score=_gate_score(run, step),
+        blocked_by=blocked_by(run, step),
     )
 
 
@@ -188,13 +192,15 @@ def _output(run: Run, root: Path) -> Path:
     return next((work / path for path in wanted if (work / path).is_file()), work)
 
 
+def _stands(run: Run, log: StepLog) -> str:
+    if log.state == "blocked":
+        return f"step {log.step} blocked by step {' and '.join(map(str, log.blocked_by))}"
+    again = graded_again(run, log.step)
+    return f"step {log.step} {log.state} after {len(log.tried)} attempt(s){f', {again}' if again else ''}"
+
+
 def _summary(run: Run, logs: tuple[StepLog, ...]) -> str:
-    again = {log.step: graded_again(run, log.step) for log in logs}
-    states = ", ".join(
-        f"step {log.step} {log.state} after {len(log.tried)} attempt(s)"
-        + (f", {again[log.step]}" if again[log.step] else "")
-        for log in logs
-    )
+    states = ", ".join(_stands(run, log) for log in logs)
     last = run.last.payload if run.last else None
     why = last.outcome if isinstance(last, Receipt) and last.outcome.startswith("stopped: ") else run.outcome
     return f"{why}; {states}" if states else why

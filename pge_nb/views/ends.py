@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..abreast import blocked_by
 from ..agents.canaries import tried
 from ..config import uses_practice
 from ..models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS
@@ -47,6 +48,8 @@ def _more(run: Run) -> str:
     """The flag that raises the limit at which a run stopped, to twice of what it was."""
     last = run.last.payload if run.last else None
     told = last.outcome if isinstance(last, Receipt) else ""
+    if "at work" in told:
+        return f" --max-seconds {2 * _limit(run, 'max_seconds', 60.0):g}"
     if "dollars" in told:
         return f" --budget {2 * _limit(run, 'max_dollars', DEFAULT_DOLLARS):g}"
     if "tokens" in told:
@@ -91,6 +94,8 @@ def caveats(run: Run) -> Iterator[str]:
                 f"Step {step.number} is infeasible with the skills at hand: two replans in a row used "
                 f"{run.same_skill(step.number)!r}, and failed."
             )
+        if failed := blocked_by(run, step.number):
+            yield f"Step {step.number} is blocked: it builds on step {' and '.join(map(str, failed))}, which failed."
     if ended(run) and run.undelivered:
         yield f"The plan promises {', '.join(run.undelivered)}, which no step has delivered."
 
