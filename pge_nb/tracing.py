@@ -60,8 +60,12 @@ class Trace:
         if not self.path.is_file():
             raise BadInput(f"{self.path} is no plain file.", "Name another file for the trace.")
         with self.path.open("rb") as file:
-            if (begins := file.read(len(FIRST))) and begins != FIRST:
+            if not (begins := file.read(len(FIRST))):
+                return
+            if begins != FIRST:
                 raise BadInput(f"{self.path} is there, and holds no trace.", "Name another file for the trace.")
+            file.seek(-1, os.SEEK_END)
+            self._torn = file.read(1) != b"\n"
 
     def _append(self, text: bytes) -> None:
         # Opened anew for each line: whoever takes the file away in between gets a new one.
