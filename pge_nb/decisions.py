@@ -38,6 +38,10 @@ def best_attempt(run: Run, step: int) -> int | None:
 
 def decide(run: Run, step: int, attempt: int) -> tuple[Decision, Question | None]:
     """What follows from the last evaluation of an attempt, or from a person's answer; a question where one is asked."""
+    word = run.approval(step)
+    if isinstance(word, Answer) and word.choice == "stop":
+        numbers = _numbers(run, step, attempt or None)
+        return Decision(action="stop", reason="a person answered 'stop' to its contract", numbers=numbers), None
     if answer := fresh_answer(run, step, attempt):
         return _answered(run, step, attempt, answer), None
     report = run.evaluation(step, attempt)
@@ -215,6 +219,8 @@ def _answered(run: Run, step: int, attempt: int, answer: Answer) -> Decision:
     said = f"a person answered {answer.choice!r}"
     if answer.choice == "retry":
         return Decision(action="refine", reason=said, numbers=_numbers(run, step, attempt))
+    if answer.choice == "approve":
+        raise ValueError("that answers a question about the plan or a contract")
     if answer.choice == "stop":
         return Decision(action="stop", reason=said, numbers=_numbers(run, step, attempt))
     return Decision(

@@ -16,6 +16,7 @@ from .agents.one_step import of_prompt
 from .agents.opening import begin, equip, open_state
 from .agents.planner import Planner
 from .agents.withholding import confirmation
+from .approval import asked
 from .clock import Clock
 from .config import LIMITS, HarnessConfig, check_end, limits_in
 from .contracts import settled
@@ -40,6 +41,7 @@ from .records import (
     Interruption,
     Note,
     Plan,
+    Question,
     Receipt,
     Record,
     Role,
@@ -183,6 +185,8 @@ class PGEHarness:
             raise BadInput("The amendment is empty.", "Say in words what is asked for.")
         run = self.state.read()
         state = run.state(run.step(step).number)
+        if isinstance(run.approval(), Question):
+            raise BadInput("The plan waits for your word.", "%pge answer approve, or retry and your words behind it.")
         if state == "asking":
             raise BadInput(f"Step {step} asks a question.", "Answer it: %pge answer retry, and your words behind it.")
         if state not in {"waiting", "negotiating", "working"}:
@@ -205,19 +209,34 @@ class PGEHarness:
         return self.state.read()
 
     def answer(self, choice: Choice, text: str = "", step: int | None = None) -> Run:
-        """Answer the question of a step (None: the one that is open); `resume` goes on from there."""
+        """Answer the question about the plan or of a step (None: the one that is open); `resume` goes on from there.
+
+        What sends a plan or a contract back needs words: they are told to whoever makes it again.
+        """
         run = self.state.read()
+        if isinstance(question := run.approval(), Question):
+            if step is not None:
+                raise BadInput(f"Step {step} asks nothing.", "Open: the question about the plan.")
+            return self._answered(question, choice, text, None)
         asking = [one.number for one in run.steps if run.state(one.number) == "asking"]
         if not asking:
             raise BadInput("No question is open.", "%pge shows where the run stands.")
-        if choice not in get_args(Choice):
-            raise BadInput(f"{choice!r} is no answer.", f"Answer one of {', '.join(get_args(Choice))}.")
         if step is None and len(asking) > 1:
             raise BadInput(f"Questions are open for steps {', '.join(map(str, asking))}.", "Say which step you answer.")
         if step is not None and step not in asking:
             raise BadInput(f"Step {step} asks nothing.", f"Open: step {', '.join(map(str, asking))}.")
         step = asking[0] if step is None else step
-        self.state.append(Record(payload=Answer(choice=choice, text=text), by="person", step=step))
+        last = run.of("question", step)[-1].payload
+        if not isinstance(last, Question):
+            raise TypeError("a question section holds a question")
+        return self._answered(last, choice, text, step)
+
+    def _answered(self, question: Question, choice: Choice, text: str, step: int | None) -> Run:
+        if choice not in question.choices:
+            raise BadInput(f"{choice!r} is no answer to this.", f"Answer one of {', '.join(question.choices)}.")
+        if choice == "retry" and "approve" in question.choices and not text.strip():
+            raise BadInput("Nothing says what is to be otherwise.", "%pge answer retry, and your words behind it.")
+        self.state.append(Record(payload=Answer(choice=choice, text=text.strip()), by="person", step=step))
         return self.state.read()
 
     def restore(self, step: int, attempt: int, *, out_of: StateFile | None = None) -> tuple[FileRef, ...]:
@@ -304,13 +323,13 @@ class PGEHarness:
             return AGENTS[phase.role](equipment).records(run, phase)
         if phase.name == "decide":
             return self._decide(equipment, run, phase.step or 0, phase.attempt or 0)
-        return (Record(payload=_own(run, phase), by="harness", step=phase.step),)
+        return asked(run, Record(payload=_own(run, phase), by="harness", step=phase.step))
 
     def _decide(self, equipment: Equipment, run: Run, step: int, attempt: int) -> tuple[Record, ...]:
         """The decision; what it accepts is in the working directory before the decision is in the file."""
         decision, question = decide(run, step, attempt)
         records = [Record(payload=note, by="harness") for note in self._keeper.keep(run)]
-        records += [Record(payload=decision, by="harness", step=step, attempt=attempt)]
+        records += [Record(payload=decision, by="harness", step=step, attempt=attempt or None)]
         if question is not None:
             records.append(Record(payload=question, by="harness", step=step))
         if decision.attempt is not None:

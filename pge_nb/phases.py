@@ -9,7 +9,7 @@ from typing import Literal
 
 from .abreast import apart, at_once, may_be_judged, may_settle
 from .payloads import Json
-from .records import Amendment, Answer, Decision, Plan, Purpose, Role, Section, Step
+from .records import Amendment, Answer, Decision, Plan, Purpose, Question, Role, Section, Step
 from .run import Run
 from .verdict import JUDGE
 
@@ -99,6 +99,11 @@ def due(run: Run) -> tuple[Phase, ...]:
         return (
             Phase(name="plan" if takes_part(run.settings, "planner") else "one_step", round=len(run.of("plan")) + 1),
         )
+    word = run.approval()
+    if isinstance(word, Answer) and word.choice == "retry":
+        return (Phase(name="plan", round=len(run.of("plan")) + 1),)
+    if run.declined or isinstance(word, Question):
+        return ()
     phases = (_next(run, step.number) for step in run.steps if _can_go_on(run, step))
     most = at_once(run)
     if not apart(run):
@@ -129,6 +134,9 @@ def _next(run: Run, step: int) -> Phase:
         accepted = run.accepted(step) or 0
         made = run.of("evaluation", step, accepted, "kept")
         return Phase(name="evaluate", step=step, attempt=accepted, round=len(made) + 1, kept=True)
+    word = run.approval(step)
+    if isinstance(word, Answer) and word.choice == "stop":
+        return Phase(name="decide", step=step, attempt=max(run.attempts(step), default=None))
     if run.contract(step) is None or run.reopened(step):
         return negotiation(run, step)
     judged = takes_part(run.settings, "evaluator")
@@ -213,7 +221,7 @@ def fresh_answer(run: Run, step: int, attempt: int) -> Answer | None:
     if not answers or not decisions or any(s.seq > answers[-1].seq for s in (*decisions, *evaluations)):
         return None
     payload = answers[-1].payload
-    return payload if isinstance(payload, Answer) else None
+    return payload if isinstance(payload, Answer) and payload.choice != "approve" else None
 
 
 def _allowed(run: Run, step: int, attempt: int) -> int:

@@ -21,7 +21,7 @@ Verdict = Literal["pass", "fail", "unmeasured"]
 Weight = Literal["high", "standard", "low"]
 Approach = Literal["first", "refine", "pivot"]
 Action = Literal["accept", "refine", "pivot", "keep", "replan", "ask", "advance", "stop"]
-Choice = Literal["retry", "keep", "advance", "stop"]
+Choice = Literal["retry", "keep", "advance", "stop", "approve"]
 Amended = Literal["contract", "generate", "evaluate"]
 Source = Literal["live", "recording", "practice"]
 
@@ -359,7 +359,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A person's answer to the last question of a step; ``text`` is a hint that the next attempt is given."""
+    """A person's answer to the last question of a step, or about the plan; ``text`` is told to whoever does it again."""
 
     choice: Choice
     text: str = ""

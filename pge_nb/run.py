@@ -24,6 +24,7 @@ from .records import (
     Plan,
     Proposal,
     Purpose,
+    Question,
     Record,
     Replan,
     Response,
@@ -215,10 +216,13 @@ class Run:
         return tuple(dict.fromkeys(one.text for one in said if isinstance(one, Amendment) and one.phase == phase))
 
     def reopened(self, step: int) -> bool:
-        """Whether the contract is to be negotiated again: a person amended it since it was settled."""
+        """Whether the contract is to be negotiated again: a person amended it, or sent it back, since it was settled."""
         contracts, said = self.of("contract", step), self.of("amendment", step)
         newer = [one.payload for one in said if contracts and one.seq > contracts[-1].seq]
-        return any(isinstance(one, Amendment) and one.phase == "contract" for one in newer)
+        word = self.approval(step)
+        return (isinstance(word, Answer) and word.choice == "retry") or any(
+            isinstance(one, Amendment) and one.phase == "contract" for one in newer
+        )
 
     def withheld(self, step: int) -> Withheld | None:
         """The hidden inputs that were made for the contract in force; None where none were."""
@@ -272,6 +276,37 @@ class Run:
             return None
         payload = answers[-1].payload
         return payload if isinstance(payload, Answer) else None
+
+    def approval(self, step: int | None = None) -> Question | Answer | None:
+        """A person's word on the contract of a step, or on the plan (None), in force; the question while it is open.
+
+        None where nobody was asked about it.
+        """
+        made = self.of("plan") if step is None else self.of("contract", step)
+        asked = [one for one in self.of("question", step) if made and one.seq > made[-1].seq]
+        question = asked[-1].payload if asked else None
+        if not isinstance(question, Question) or "approve" not in question.choices:
+            return None
+        said = [one.payload for one in self.of("answer", step) if one.seq > asked[-1].seq]
+        return said[-1] if said and isinstance(said[-1], Answer) else question
+
+    def sent_back(self, step: int | None = None) -> tuple[str, ...]:
+        """The words with which a person sent back the plan (None), or the contract of a step: each text once, in order."""
+        words: list[str] = []
+        about = None
+        for section in sorted((*self.of("question", step), *self.of("answer", step)), key=lambda one: one.seq):
+            payload = section.payload
+            if isinstance(payload, Question):
+                about = payload
+            elif isinstance(payload, Answer) and about and "approve" in about.choices and payload.choice == "retry":
+                words.append(payload.text)
+        return tuple(dict.fromkeys(words))
+
+    @property
+    def declined(self) -> bool:
+        """Whether a person stopped the run when asked about its plan."""
+        word = self.approval()
+        return isinstance(word, Answer) and word.choice == "stop"
 
     def accepted(self, step: int) -> int | None:
         """The attempt whose deliverables stand for the step: accepted, kept or advanced with."""
@@ -339,6 +374,10 @@ class Run:
         needs = [other for other in self.steps if other.number in step.depends_on]
         if any(self._state(other, known) in {"failed", "infeasible", "blocked"} for other in needs):
             return "blocked"
+        if self.declined:
+            return "blocked"
+        if isinstance(self.approval(step.number), Question):
+            return "asking"
         decision = self.decision(step.number)
         if decision and decision.action == "ask" and self.answer(step.number) is None:
             return "asking"
@@ -362,11 +401,15 @@ class Run:
 
         ``passed``: every step was accepted, and every file that the plan promises is there.
 
-        ``infeasible``: two replans in a row used the same skill, and failed. ``stopped``: by a limit, an interruption, or a
-        step that was given up with nothing depending on it.
+        ``infeasible``: two replans in a row used the same skill, and failed. ``stopped``: by a limit, an interruption, a
+        person who was asked about the plan, or a step that was given up with nothing depending on it.
         """
         if not self.of("task"):
             return "empty"
+        if self.declined:
+            return "stopped"
+        if isinstance(self.approval(), Question):
+            return "paused"
         known: dict[int, StepState] = {}
         states = [self._state(step, known) for step in self.steps]
         if states and ENDED.issuperset(states) and not any(self.ungraded(step.number) for step in self.steps):

@@ -165,7 +165,7 @@ class Generator(Agent):
     def _course(self, run: Run, step: int, attempt: int) -> str:
         """How the attempts went: the last findings, the scores of the last five and the best, a line for each of the last 20."""
         if attempt == 1:
-            return ""
+            return "\n".join(_hint(run, step))
         way = approach(run, step, attempt)
         report = run.evaluation(step, attempt - 1)
         lines = [f"This is attempt {attempt}: {way.name}. {way.why}."]
@@ -515,7 +515,9 @@ def _objections(run: Run, step: int) -> str:
 
 def asked_for(run: Run, step: int) -> str:
     """What a person asks of a step's contract, for those who negotiate it; empty where nobody asked."""
-    return listed("A person asks that the contract also checks this:", run.amendments(step, "contract"))
+    asked = listed("A person asks that the contract also checks this:", run.amendments(step, "contract"))
+    back = listed("A person sent the contract back:", run.sent_back(step))
+    return "\n\n".join(filter(None, (asked, back)))
 
 
 def listed(heading: str, texts: Sequence[str]) -> str:

@@ -7,8 +7,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from ..approval import asked as asked_about
 from ..models import About, Reply, Request
-from ..payloads import Json
+from ..payloads import Json, compact
 from ..phases import Phase, number
 from ..prompts import fill
 from ..prose import counted
@@ -37,7 +38,7 @@ class Planner(Agent):
         """All that the planner is told beside its system prompt: the person's prompt and the files that are there."""
         there = "\n".join(f"- {file.path} ({file.size} bytes)" for file in run.task.files[:100])
         files = f"Files in the working directory:\n{there}" if there else ""
-        told = (f"The prompt:\n{run.task.prompt}", files, inputs_told(run), skills_told(run.settings))
+        told = (f"The prompt:\n{run.task.prompt}", files, inputs_told(run), skills_told(run.settings), _sent_back(run))
         return "\n\n".join(filter(None, told))
 
     def request(self, run: Run, phase: Phase) -> Request:
@@ -68,7 +69,7 @@ class Planner(Agent):
         made of the prompt alone: one step. All of it is told in its notes.
         """
         if phase.name == "replan":
-            return (replanning.replan(self.equipment, run, phase),)
+            return asked_about(run, replanning.replan(self.equipment, run, phase))
         started = time.monotonic()
         limit = int(number(run.settings, "max_steps"))
         criteria = default_criteria(run.settings)
@@ -95,7 +96,7 @@ class Planner(Agent):
             calls=asked.calls,
             seconds=time.monotonic() - started,
         )
-        return (Record(payload=plan, by="planner"),)
+        return asked_about(run, Record(payload=plan, by="planner"))
 
     def run(self, prompt: str, shared_state_path: Path | str) -> None:
         """Plan ``prompt`` and append the plan to the state file, with the task first where the file is new."""
@@ -172,3 +173,31 @@ def _criteria(value: Json, notes: list[str]) -> tuple[Criterion, ...]:
     if len(found) > MAX_CRITERIA:
         notes.append(f"{len(found) - MAX_CRITERIA} criteria above {MAX_CRITERIA} were left out")
     return tuple(found.values())[:MAX_CRITERIA]
+
+
+def _sent_back(run: Run) -> str:
+    """The plan that a person sent back, in the shape of the reply, and why; empty where none was."""
+    words, plan = run.sent_back(), run.plan
+    if not words or plan is None:
+        return ""
+    value = {
+        "title": plan.title,
+        "scope": plan.scope,
+        "deliverables": list(plan.deliverables),
+        "steps": [
+            {
+                "description": step.description,
+                "skill_type": step.skill_type,
+                "task_type": step.task_type,
+                "depends_on": list(step.depends_on),
+                "success": list(step.success),
+            }
+            for step in plan.steps
+        ],
+        "criteria": [
+            {"name": one.name, "weight": one.weight, "description": one.description, "threshold": one.threshold}
+            for one in plan.criteria
+        ],
+    }
+    said = "\n".join(f"- {text}" for text in words)
+    return f"Your last plan:\n{compact(value)}\n\nThe person sends it back:\n{said}\n\nMake it again, whole."

@@ -139,9 +139,11 @@ def _shown(run: Run, what: What, place: Address, verdict: Verdict | None) -> Vie
 
 def answer(
     here: Here,
-    choice: Annotated[Choice, "what to do with the step that asks"],
+    choice: Annotated[
+        Choice, "what to do: of a plan or a contract approve, retry or stop; else retry, keep, advance or stop"
+    ],
     /,
-    *hint: Annotated[str, "words that the next attempt is given"],
+    *hint: Annotated[str, "words for whoever is to do it again: planner, those who negotiate, or generator"],
     body: str = "",
     step: Annotated[int | None, "the step, where several ask"] = None,
     raise_: Annotated[bool, "an error where the run does not pass, for CI"] = False,

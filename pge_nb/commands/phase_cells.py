@@ -20,6 +20,7 @@ from ..phases import Phase, PhaseName, due, takes_part
 from ..records import Amendment, Decision, Section
 from ..run import Run
 from ..views.attempts import attempt_view
+from ..views.ends import next_move, open_questions
 from .addresses import Address, address, located, parted
 from .beginning import TaskFlags, begun, harness_over
 from .every_day import carried
@@ -215,6 +216,9 @@ def _say(harness: PGEHarness, cell: Cell, ready: Phase, body: str) -> None:
 def _not_due(run: Run, cell: Cell, body: str) -> BadInput:
     words = "nobody was told these words, and " if body else ""
     phases = due(run)
+    if not phases and (asking := open_questions(run)):
+        _, question = asking[0]
+        return BadInput(f"%pge {cell}: {words}a question is open: {question.text}", next_move(run))
     if not phases:
         return BadInput(
             f"%pge {cell}: {words}nothing is due: the run is {run.outcome}.", "%pge shows it, and what can be done."

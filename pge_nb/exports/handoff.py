@@ -173,7 +173,10 @@ def _progress(run: Run, told: Sequence[Feature]) -> list[str]:
         "",
         "## Next",
         "",
-        *(f"- Step {step} asks: {inline(question.text)}" for step, question in open_questions(run)),
+        *(
+            f"- {'The plan' if step is None else f'Step {step}'} asks: {inline(question.text)}"
+            for step, question in open_questions(run)
+        ),
         f"- `{next_move(run)}`",
         "",
         "## What was decided",

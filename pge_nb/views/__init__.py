@@ -74,11 +74,16 @@ def decisions_view(run: Run, step: int | None = None) -> View:
     """What the harness did after each evaluation, and why."""
     frame = at(frames.decisions(run), step)
     rows = [
-        (f"{row.step}.{row.attempt}", Mark(str(row.action)), or_none(row.stands), str(row.reason))
+        (_after(row.step, row.attempt), Mark(str(row.action)), or_none(row.stands), str(row.reason))
         for row in frame.itertuples()
     ]
     table = Table(caption="Decisions", heads=("After attempt", "Decision", "Stands", "Reason"), rows=tuple(rows))
     return view_of(run, "decisions", [table] if rows else [Words("Nothing was decided yet.")], frame)
+
+
+def _after(step: object, attempt: object) -> str:
+    """The attempt after which something was decided; the step alone where there was none."""
+    return f"{step}" if or_none(attempt) is None else f"{step}.{attempt}"
 
 
 def cost_view(run: Run, step: int | None = None, attempt: int | None = None) -> View:

@@ -146,8 +146,10 @@ def _reports(run: Run) -> Iterator[EvaluationReport]:
             yield section.payload
 
 
-def open_questions(run: Run) -> list[tuple[int, Question]]:
-    """The questions that wait for a person's answer, each with its step."""
+def open_questions(run: Run) -> list[tuple[int | None, Question]]:
+    """The questions that wait for a person's answer, each with its step; None for that about the plan."""
+    if isinstance(about_plan := run.approval(), Question):
+        return [(None, about_plan)]
     asking = [step.number for step in run.steps if run.state(step.number) == "asking"]
     last = [(step, run.of("question", step)[-1].payload) for step in asking]
     return [(step, payload) for step, payload in last if isinstance(payload, Question)]
