@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..phases import PHASE_OF
+from ..phases import phase_of
 from ..records import Attempt, Call, EvaluationReport, Plan, Proposal, Response, Section
 from ..run import Run
 from .rows import Row
@@ -18,9 +18,14 @@ def calls_rows(run: Run) -> Iterator[Row]:
     """The rows of ``calls``."""
     for section, call in _settled(run):
         record = section.record
-        where = (PHASE_OF[record.kind], call.role, record.step, record.attempt, record.round, record.purpose)
+        where = (_phase(section), call.role, record.step, record.attempt, record.round, record.purpose)
         yield *where, *_call(call), True
     yield from _unused(run)
+
+
+def _phase(section: Section) -> str | None:
+    phase = phase_of(section)
+    return phase.name if phase else None
 
 
 def _unused(run: Run) -> Iterator[Row]:
@@ -86,7 +91,7 @@ def cost_rows(run: Run) -> Iterator[Row]:
         turn = record.attempt if isinstance(payload, Attempt | EvaluationReport) else record.round
         roles: set[str] = {call.role for call in payload.calls}
         for role in sorted(roles or {record.by}):
-            key: Row = (PHASE_OF[record.kind], role, record.step, turn)
+            key: Row = (_phase(section), role, record.step, turn)
             groups.setdefault(key, []).extend(call for call in payload.calls if call.role == role)
             seconds[key] = seconds.get(key, 0.0) + payload.seconds
     for key, made in groups.items():
