@@ -42,7 +42,11 @@ class Driver:
 
     def asked(self) -> bool:
         """Whether what is under way is to end; phases ask it."""
-        return self._crew.is_cut() or self.clock.over or (self.stop is not None and self.stop())
+        return self._crew.is_cut() or self.over()
+
+    def over(self) -> bool:
+        """Whether the run is to end: its time is used up, or whoever may stop it does."""
+        return self.clock.over or (self.stop is not None and self.stop())
 
     def sections(self, run: Run, carry_out: CarryOut, *, step: int | None = None) -> Iterator[Section]:
         """Yield each section once it is on disk, until nothing is due; of one step alone, where one is given.

@@ -154,7 +154,7 @@ class PGEHarness:
                     raise
             else:
                 return
-            pause.wait(driver.asked)
+            pause.wait(driver.over)
 
     def amend(self, text: str = "", **limits: Json) -> Run:
         """Raise limits of the run (retries, rounds, calls, tokens, dollars); they stand from the next phase on."""
