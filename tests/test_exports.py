@@ -162,7 +162,7 @@ def test_the_page_has_all_of_the_run_and_ends_with_its_foot() -> None:
         *("Plan", "Contracts", "Evaluations", "Trajectory", "Decisions", "Cost"),
     ]
     assert "Every evaluation of step 1" in read.words
-    assert read.tags.count("img") == 1
+    assert read.tags.count("img") == 2  # the plan and the scores
     assert "simulated, no language model wrote or judged" in read.words
     assert read.words.rstrip().endswith("rater rater-4f2a9c01")
     assert "Next:" not in read.words
@@ -208,7 +208,8 @@ def test_the_notebook_is_read_where_this_package_is_not(sanitized: bool, tmp_pat
     for said in ("Slugs from titles", "Check or criterion", "Cost by phase", "rater-4f2a9c01"):
         assert said in shown, said
     [chart] = re.findall("<img[^>]*>", shown)
-    assert 'alt="Scores from 0 to 10 by attempt. Step 1 attempt 1: fail' in chart
+    assert 'alt="Scores from 0 to 10 by attempt. ' in chart
+    assert "Step 1 attempt 1: fail, overall 4.9" in chart
     assert ("data:image/png;base64," in chart) == (not sanitized)  # nbconvert's sanitizer leaves the words alone
 
 

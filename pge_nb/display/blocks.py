@@ -83,7 +83,7 @@ class Diff:
 class Picture:
     """A PNG, drawn where it is shown, and in words what it shows: the numbers. ``kind`` is said where only words can be."""
 
-    draw: Callable[[], bytes] = field(repr=False)
+    draw: Callable[[], bytes] = field(repr=False, compare=False)
     alt: str
     kind: str = "Chart"
 
