@@ -31,7 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     resume = commands.add_parser("resume", help="go on with a run that stopped")
     resume.add_argument("name", nargs="?", default="", help="its task; none: the unnamed one in this directory")
     resume.add_argument("--state", default="", help="its state file, in place of a name")
-    resume.add_argument("--trace", default="", help="a file to which a line of JSON is appended for each phase and call")
+    resume.add_argument(
+        "--trace", default="", help="a file to which a line of JSON is appended for each phase and call"
+    )
     given = parser.parse_args(arguments)
     try:
         return go_on(given.name, given.state, given.trace) if given.command == "resume" else quickstart(given.directory)
@@ -117,7 +119,7 @@ def go_on(name: str, state: str = "", trace: str = "") -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM):  # whoever started this may have had them ignored
         signal.signal(number, signal.default_int_handler)
-    here = Here(directory=Path.cwd(), progress=Lines)
+    here = Here(directory=Path.cwd(), progress=lambda _: Lines())
     here.turn_to(name, state)
     try:
         view = resume(here, trace=trace)

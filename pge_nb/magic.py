@@ -45,7 +45,6 @@ class PgeMagics(Magics):
 
     shell: InteractiveShell
     settings: NotebookSettings
-    widgets: bool = True
     _here: Here | None = None
 
     @no_var_expand
@@ -91,7 +90,7 @@ class PgeMagics(Magics):
                 directory=directory,
                 configured=InKernel(self.settings),
                 profile=self.settings.profile,
-                progress=lambda: progress_for(self.shell, widgets=self.widgets),
+                progress=lambda widgets: progress_for(self.shell, widgets=widgets),
                 variables=self.shell.user_ns,
             )
         return self._here

@@ -26,7 +26,7 @@ from .away import send_away
 from .beginning import TRACE, LimitFlags, TaskFlags, amend_limits, begun, harness_over
 from .earlier import of
 from .estimating import ahead
-from .here import Here
+from .here import Here, NoWidgets
 from .rehearsing import DryRun, rehearsed, rehearsed_further
 from .sent import parts
 from .standing import run_view
@@ -64,13 +64,14 @@ def run(
     body: str = "",
     raise_: Annotated[bool, "an error where the run does not pass, for CI"] = False,
     detach: Annotated[bool, "go on in a process of its own: the kernel is free at once"] = False,
+    no_widgets: NoWidgets = False,
     dry_run: DryRun = None,
 ) -> View:
     """Carry a task to its end; the body of the cell is its prompt. Run again, it goes on or shows what is done."""
     if dry_run:
         return rehearsed(here, name, body, flags, dry_run)
     harness, said = begun(here, name, body, flags)
-    return carry_on(here, harness, raise_=raise_, detach=detach, said=said)
+    return carry_on(here, harness, raise_=raise_, detach=detach, widgets=not no_widgets, said=said)
 
 
 def show(
@@ -148,12 +149,13 @@ def answer(
     step: Annotated[int | None, "the step, where several ask"] = None,
     raise_: Annotated[bool, "an error where the run does not pass, for CI"] = False,
     detach: Annotated[bool, "go on in a process of its own: the kernel is free at once"] = False,
+    no_widgets: NoWidgets = False,
 ) -> View:
     """Answer the open question, and go on."""
     run = here.needs_run()
     harness = harness_over(here, run)
     harness.answer(choice, body.strip() or " ".join(hint), step)
-    return carry_on(here, harness, raise_=raise_, detach=detach)
+    return carry_on(here, harness, raise_=raise_, detach=detach, widgets=not no_widgets)
 
 
 def resume(
@@ -162,6 +164,7 @@ def resume(
     *,
     raise_: Annotated[bool, "an error where the run does not pass, for CI"] = False,
     detach: Annotated[bool, "go on in a process of its own: the kernel is free at once"] = False,
+    no_widgets: NoWidgets = False,
     trace: Annotated[str, TRACE] = "",
     dry_run: DryRun = None,
 ) -> View:
@@ -171,10 +174,18 @@ def resume(
     run = here.needs_run()
     harness = harness_over(here, run, trace)
     amend_limits(harness, run, flags, here.configured)
-    return carry_on(here, harness, raise_=raise_, detach=detach)
+    return carry_on(here, harness, raise_=raise_, detach=detach, widgets=not no_widgets)
 
 
-def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, detach: bool = False, said: str = "") -> View:
+def carry_on(
+    here: Here,
+    harness: PGEHarness,
+    *,
+    raise_: bool = False,
+    detach: bool = False,
+    widgets: bool = True,
+    said: str = "",
+) -> View:
     """Take the run to its end, to a question or to a limit, telling of it meanwhile; ``said`` is told as well.
 
     ``detach``: a process of its own does that. What has nothing left to do is shown at once.
@@ -191,7 +202,7 @@ def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, detach: b
             )
         print_ahead(run)
         return send_away(harness, run, said, *here.news(run))
-    run = carried(here, harness)
+    run = carried(here, harness, widgets=widgets)
     view = views.run_view(run)
     met = "All of this was in the state file: nobody was asked, nothing was paid."
     told = filter(None, (said, met if len(run.sections) == before else ""))
@@ -202,17 +213,22 @@ def carry_on(here: Here, harness: PGEHarness, *, raise_: bool = False, detach: b
 
 
 def carried(
-    here: Here, harness: PGEHarness, enough: Callable[[Run], bool] = lambda _: False, *, step: int | None = None
+    here: Here,
+    harness: PGEHarness,
+    enough: Callable[[Run], bool] = lambda _: False,
+    *,
+    step: int | None = None,
+    widgets: bool = True,
 ) -> Run:
     """Go on to the end, to a question, to a limit, or until there is ``enough``, telling of it meanwhile; the run.
 
-    ``step``: with this one alone.
+    ``step``: with this one alone. ``widgets``: it may be told in the live panel.
     """
     run = harness.state.read()
     if due(run):
         take_over(harness.state.path)
     print_ahead(run)
-    progress = here.progress()
+    progress = here.progress(widgets)
     harness.listen, harness.stop = progress.listen, progress.stop
     try:
         progress.begin(run)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Annotated
 
 from ..errors import BadInput
 from ..nearness import nearest
@@ -23,6 +24,7 @@ from ..workspace import DEVICE_NAMES, MAX_NAME_BYTES, composed
 from .since import Seen, since_last_look
 
 LONGEST_NAME = 64
+NoWidgets = Annotated[bool, "lines of text in place of the live panel"]
 NONE_GIVEN: Mapping[str, object] = MappingProxyType({})
 UNNAMED = "."
 """How the unnamed task is written where a name is wanted: it stands in the notebook's own directory."""
@@ -44,7 +46,7 @@ class Here:
     state: Path | None = None
     configured: MutableMapping[str, object] = field(default_factory=dict)
     profile: Mapping[str, object] = field(default_factory=dict)
-    progress: Callable[[], Progress] = field(default=Quiet)
+    progress: Callable[[bool], Progress] = field(default=lambda _: Quiet())
     variables: Mapping[str, object] = field(default_factory=dict)
     skills: Mapping[str, Skill] = field(default_factory=dict)
     shown: set[str] = field(default_factory=set)

@@ -24,7 +24,7 @@ from ..views.ends import next_move, open_questions
 from .addresses import Address, address, located, parted
 from .beginning import TaskFlags, begun, harness_over
 from .every_day import carried
-from .here import Here
+from .here import Here, NoWidgets
 
 Cell = Literal["plan", "contract", "generate", "evaluate"]
 PHASES: Mapping[Cell, frozenset[PhaseName]] = {
@@ -54,6 +54,7 @@ def plan(
     flags: TaskFlags = TaskFlags(),
     *,
     body: str = "",
+    no_widgets: NoWidgets = False,
 ) -> View:
     """Begin a task, and carry out its planning alone; the body of the cell is its prompt."""
     harness, said = begun(here, name, body, flags)
@@ -61,33 +62,33 @@ def plan(
     if pieces and pieces[-1].hash in here.shown:
         # The notebook is run again from its top, in the same kernel: the cells below begin with the oldest again.
         here.shown.difference_update(section.sha256 for section in harness.state.read().sections)
-    view = _shown(here, harness, "plan", Address())
+    view = _shown(here, harness, "plan", Address(), widgets=not no_widgets)
     return replace(view, notes=(*view.notes, said)) if said else view
 
 
-def contract(here: Here, at: Where = "", /, *, body: str = "") -> View:
+def contract(here: Here, at: Where = "", /, *, body: str = "", no_widgets: NoWidgets = False) -> View:
     """Negotiate the contract of the step that is due; each line of the body is one more check that it must hold."""
-    return _step_cell(here, "contract", at, body)
+    return _step_cell(here, "contract", at, body, widgets=not no_widgets)
 
 
-def generate(here: Here, at: Where = "", /, *, body: str = "") -> View:
+def generate(here: Here, at: Where = "", /, *, body: str = "", no_widgets: NoWidgets = False) -> View:
     """Make the attempt that is due; the body is a hint for it and those after it."""
-    return _step_cell(here, "generate", at, body)
+    return _step_cell(here, "generate", at, body, widgets=not no_widgets)
 
 
-def evaluate(here: Here, at: Where = "", /, *, body: str = "") -> View:
+def evaluate(here: Here, at: Where = "", /, *, body: str = "", no_widgets: NoWidgets = False) -> View:
     """Evaluate the attempt that was made, and decide what follows; the body is told to the evaluator."""
-    return _step_cell(here, "evaluate", at, body)
+    return _step_cell(here, "evaluate", at, body, widgets=not no_widgets)
 
 
-def _step_cell(here: Here, cell: Cell, at: str, body: str) -> View:
+def _step_cell(here: Here, cell: Cell, at: str, body: str, *, widgets: bool) -> View:
     there, where = _meant(at, here)
     harness = harness_over(there, there.needs_run())
     if there.place.is_earlier:
         return _looked_at(here, harness.state.read(), cell, where, body.strip())
     if there is not here:
         here.turn_to(there.name)
-    return _shown(here, harness, cell, where, body.strip())
+    return _shown(here, harness, cell, where, body.strip(), widgets=widgets)
 
 
 def _meant(at: str, here: Here) -> tuple[Here, Address]:
@@ -161,13 +162,19 @@ def _upto(run: Run, section: Section) -> int:
     return end
 
 
-def _shown(here: Here, harness: PGEHarness, cell: Cell, where: Address, body: str = "") -> View:
+def _shown(
+    here: Here, harness: PGEHarness, cell: Cell, where: Address, body: str = "", *, widgets: bool = True
+) -> View:
     run = harness.state.read()
     mine = _of(run, cell, where, body)
     seen = all(one.hash in here.shown for one in mine)
     if seen and (ready := _ready(run, cell, where, anew=bool(body) and not mine)):
         _say(harness, cell, ready, body)
-        run = carried(here, harness, lambda now: not _ready(now, cell, where) and bool(due(now)), step=ready.step)
+
+        def enough(now: Run) -> bool:
+            return not _ready(now, cell, where) and bool(due(now))
+
+        run = carried(here, harness, enough, step=ready.step, widgets=widgets)
         if not any(one.hash not in here.shown for one in _of(run, cell, where, body)):
             return views.run_view(run)  # a limit ended it before the phase was done
     return _looked_at(here, run, cell, where, body)

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 Message = tuple[str, Mapping[str, Any]]
 """The id of a comm, and the ``data`` of a message to it."""
 
+LONGEST = 5.0
 ONE = threading.Lock()
 """There is one channel, and one who looks at it."""
 
@@ -71,8 +72,14 @@ class OnTheWay:
         return None
 
     def _set(self, callback: Any) -> None:
-        stream = self._kernel.shell_stream
-        stream.io_loop.add_callback(stream.on_recv, callback, copy=False)  # its own loop: a socket is one thread's
+        stream, done = self._kernel.shell_stream, threading.Event()
+
+        def put() -> None:
+            stream.on_recv(callback, copy=False)
+            done.set()
+
+        stream.io_loop.add_callback(put)  # in the thread that reads there
+        done.wait(LONGEST)  # else the next ear would take this one for the kernel's own
 
 
 class AtTheDoor:
@@ -97,8 +104,9 @@ class AtTheDoor:
         """Hand all that came to the kernel, in its order: it stands before whatever comes from now on."""
         with self._lock:
             self._take_all()
+            stream = self._kernel.shell_stream
             for frames in self._came:
-                self._kernel.shell_stream._recv_callback(frames)
+                stream._run_callback(stream._recv_callback, frames)
             self._came.clear()
         ONE.release()
 
