@@ -111,10 +111,16 @@ def _flat(scores: Sequence[float], noise: float) -> int:
 
 
 def _without_progress(run: Run, step: int) -> tuple[str, dict[str, Json]] | None:
-    """Why a step's retries count as used up before they are, and in numbers: ``max_flat`` attempts in a row, pivots included."""
+    """Why a step's retries count as used up before they are, and in numbers; None where they do not.
+
+    None of ``max_flat`` attempts in a row, pivots included, rose above the best before all of them by more than the noise: a
+    rise that is slow and goes on is progress.
+    """
     limit, noise = run.settings.get("max_flat"), number(run.settings, "noise")
     scores = [report.overall for report in run.evaluations(step).values() if report.overall is not None]
-    flat = _flat(scores, noise)
+    flat = 0
+    while flat + 1 < len(scores) and trend(max(scores[-flat - 1 :]), max(scores[: -flat - 1]), noise) != "rising":
+        flat += 1
     if not isinstance(limit, int) or flat < limit:
         return None
     best = max(scores[:-flat])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pge_nb import records as r
-from pge_nb.decisions import best_attempt, decide, standing_scores
+from pge_nb.decisions import best_attempt, decide, leading, standing_scores
 from pge_nb.payloads import Json
 
 many = settings(deadline=None, max_examples=60)
@@ -265,3 +265,182 @@ def test_only_a_pass_is_accepted_and_only_a_measured_attempt_is_kept(scores: lis
 @given(SCORES)
 def test_the_same_file_gives_the_same_decision(scores: list[float | None]) -> None:
     assert decision(Hand(()).tried(*scores), len(scores)) == decision(Hand(()).tried(*scores), len(scores))
+
+
+# Cut into smaller steps
+
+
+def cut(hand: Hand, step: int, *by: int, skill: str = "code") -> Hand:
+    """The step replaced by these, each building on the one before; without any it could not be cut."""
+    plan = hand.run.plan
+    assert plan is not None
+    pieces = tuple(
+        r.Step(number=number, description="", skill_type=skill, depends_on=by[at - 1 : at] if at else ())
+        for at, number in enumerate(by)
+    )
+    steps = tuple(one for old in plan.steps for one in (pieces if by and old.number == step else (old,)))
+    replan = r.Replan(step=step, by=by, why="it hangs together")
+    return hand.add(r.Plan(title="t", scope="s", steps=steps, criteria=plan.criteria, replan=replan))
+
+
+def failed(step: int, hand: Hand) -> r.Decision:
+    """What is decided when the only attempt at a step has failed."""
+    hand.contract(step).attempt(1, step).evaluate(1, 3, step=step)
+    made, _ = decide(hand.run, step, 1)
+    hand.add(made, step, 1)
+    return made
+
+
+WAYS: Json = ["keep", "replan", "ask"]
+
+
+def test_a_step_is_cut_where_nothing_is_kept_and_before_anybody_is_asked() -> None:
+    made = used_up(4, 3, on_exhausted=WAYS)
+    assert (made.action, made.attempt) == ("replan", None)
+    assert made.reason == "all 2 attempts failed; it is cut into smaller steps, replan 1 of at most 1"
+    assert (made.numbers["replans"], made.numbers["max_replans"]) == (1, 1)
+    assert used_up(5.5, 3, on_exhausted=WAYS).action == "keep"
+    assert used_up(4, 3, on_exhausted=["ask", "replan"]).action == "ask"
+    assert used_up(4, 3, on_exhausted=WAYS, max_replans=0).action == "ask"
+
+
+@pytest.mark.parametrize(("most", "actions"), [(1, ["replan", "ask"]), (2, ["replan", "replan", "ask"])])
+def test_a_step_and_what_it_was_cut_into_are_cut_so_often(most: int, actions: list[str]) -> None:
+    hand = Hand((), max_retries_per_step=0, on_exhausted=WAYS, max_replans=most)
+    found = []
+    for step, by, skill in ((1, (2, 3), "code"), (2, (4, 5), "prose"), (4, (6, 7), "code")):
+        made = failed(step, hand)
+        found.append(made.action)
+        if made.action != "replan":
+            assert made.reason.endswith(f"; step 1 was cut {len(found) - 1} time{'s' * (len(found) > 2)} already")
+            break
+        cut(hand, step, *by, skill=skill)
+    assert found == actions
+
+
+def test_another_step_may_be_cut_as_often() -> None:
+    hand = Hand((), (), max_retries_per_step=0, on_exhausted=WAYS)
+    assert failed(1, hand).action == "replan"
+    cut(hand, 1, 3, 4)
+    assert failed(2, hand).action == "replan"
+
+
+def test_two_replans_in_a_row_with_one_skill_that_failed_end_the_step() -> None:
+    hand = Hand((), max_retries_per_step=0, on_exhausted=WAYS, max_replans=9)
+    failed(1, hand)
+    cut(hand, 1, 2, 3)
+    assert failed(2, hand).action == "replan"
+    cut(hand, 2, 4, 5)
+    made = failed(4, hand)
+    assert made.action == "stop"
+    assert made.reason.endswith(
+        "two replans in a row used the skill 'code' and failed: infeasible with the skills at hand"
+    )
+    assert hand.run.state(4) == "infeasible"
+    assert hand.run.state(5) == "blocked"
+    # The last of the first cut may still be tried where it does not wait for the one that failed.
+    assert hand.run.same_skill(3) == ""
+
+
+def test_a_change_of_skill_is_no_row() -> None:
+    hand = Hand((), max_retries_per_step=0, on_exhausted=WAYS, max_replans=9)
+    failed(1, hand)
+    cut(hand, 1, 2, 3, skill="code")
+    failed(2, hand)
+    cut(hand, 2, 4, 5, skill="prose")
+    assert failed(4, hand).action == "replan"
+    cut(hand, 4, 6, 7, skill="prose")
+    assert failed(6, hand).action == "stop"
+
+
+def test_what_could_not_be_cut_is_not_asked_for_again() -> None:
+    hand = Hand((), max_retries_per_step=0, on_exhausted=WAYS)
+    assert failed(1, hand).action == "replan"
+    made, question = decide(cut(hand, 1).run, 1, 1)
+    assert (made.action, question is not None) == ("ask", True)
+    assert made.reason == (
+        "the only attempt failed; the planner could not cut it into smaller steps (it hangs together)"
+    )
+    hand.decided("ask", 1).answer("retry").decided("refine", 1).attempt(2).evaluate(2, 3)
+    assert decide(hand.run, 1, 2)[0].action == "ask"
+
+
+# No progress
+
+
+@pytest.mark.parametrize(
+    ("scores", "action"),
+    [
+        ((4, 4), "refine"),
+        ((4, 4, 4), "pivot"),
+        ((4, 4, 4, 4), "ask"),
+        ((4, 3, 4.4, 2), "ask"),
+        ((4, 4, 4, 4.6), "refine"),
+        ((4, 4.4, 4.6, 4.6), "refine"),
+        # What was not measured is no attempt without progress.
+        ((4, 4, None, 4, None, 4), "ask"),
+        ((4, 4, None, None, 4), "pivot"),
+    ],
+)
+def test_so_many_attempts_in_a_row_without_progress_use_the_retries_up(
+    scores: tuple[float | None, ...], action: str
+) -> None:
+    assert after(*scores, max_flat=3).action == action
+
+
+def test_a_pivot_does_not_begin_the_count_of_no_progress_anew() -> None:
+    assert after(4, 4, 4, 2, pivots=(4,), max_flat=3).action == "ask"
+    assert after(4, 4, 4, 2, pivots=(4,)).action == "refine"
+
+
+def test_no_progress_says_so_in_numbers_and_takes_the_ways_of_retries_used_up() -> None:
+    made = after(5.2, 5.4, 5.1, max_flat=2)
+    assert (made.action, made.attempt) == ("keep", 2)
+    assert made.reason == (
+        "2 attempts in a row did not rise above the best before, 5.2, by more than 0.5; "
+        "the best, attempt 2, is kept: its weakest score 5.4 reaches the floor 5"
+    )
+    assert {name: made.numbers[name] for name in ("flat_or_falling", "max_flat", "noise", "best")} == {
+        "flat_or_falling": 2,
+        "max_flat": 2,
+        "noise": 0.5,
+        "best": 5.2,
+    }
+    assert after(4, 4, 4, max_flat=2, on_exhausted=["replan"]).action == "replan"
+
+
+def test_scores_under_an_earlier_contract_are_no_lack_of_progress() -> None:
+    hand = Hand((), max_retries_per_step=20, max_flat=2).tried(4, 4)
+    hand.add(r.Amendment(limits={}, text="more", phase="contract"), 1).contract().evaluate(2, 4)
+    assert decide(hand.run, 1, 2)[0].action == "refine"
+
+
+# Until all is met
+
+
+def test_until_all_is_met_no_retries_are_used_up() -> None:
+    made = after(*[4.0] * 30, max_retries_per_step=0, until_met=True)
+    assert made.action == "pivot"
+    assert made.numbers["attempts_allowed"] is None
+    assert after(8, max_retries_per_step=0, until_met=True).action == "accept"
+    assert after(4, 4, 4, max_retries_per_step=0, until_met=True, max_flat=2).action == "ask"
+
+
+def test_the_next_attempt_goes_first_for_the_first_check_that_is_not_met() -> None:
+    hand = Hand((), until_met=True).contract()
+    assert leading(hand.run, 1) == "c1"
+    hand.attempt(1).evaluate(1, 9, "pass", "fail")
+    assert leading(hand.run, 1) == "c2"
+    made = decision(hand, 1)
+    assert made.reason == "there is no trajectory yet; until all is met, the next attempt goes first for c2"
+    assert made.numbers["goes_for"] == "c2"
+    hand.decided("refine", 1).attempt(2).evaluate(2, 6, "pass", "pass")
+    assert leading(hand.run, 1) == "quality"
+    hand.decided("refine", 2).attempt(3).evaluate(3, 6, "fail", "fail")
+    assert leading(hand.run, 1) == "c1"
+
+
+def test_without_it_nothing_leads() -> None:
+    hand = Hand(()).contract().attempt(1).evaluate(1, 9, "pass", "fail")
+    assert leading(hand.run, 1) == ""
+    assert "goes_for" not in decision(hand, 1).numbers
