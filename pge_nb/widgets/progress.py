@@ -11,9 +11,10 @@ from typing import Protocol
 
 from ..markdown import visible
 from ..models import Listen, Stop
+from ..pauses import clock
 from ..phases import due
 from ..prose import counted, heading
-from ..records import Attempt, Decision, Receipt, Section, StepContract
+from ..records import Attempt, Decision, Interruption, Receipt, Section, StepContract
 from ..run import Run
 
 SHOWN = 12
@@ -149,6 +150,9 @@ def line(section: Section, run: Run) -> str:
     elif isinstance(payload, Attempt):
         most = "until all is met" if run.settings.get("until_met") else f"of {1 + _retries(run)}"
         more = f" ({section.record.attempt} {most})"
+    elif isinstance(payload, Interruption):
+        until = f", paused until {clock(payload.until, section.at)}" if payload.until else ""
+        more = f"{until}: {payload.reason}"
     elif isinstance(payload, Receipt):
         more = f": {payload.outcome}, {counted(payload.calls, 'call')}, {counted(payload.tokens, 'token')}"
     return visible(heading(section.record) + more)
