@@ -162,6 +162,13 @@ def _step_counts(settings: Mapping[str, Json], run: Run, step: int) -> Iterator[
         yield phase, (0, 0, most * pieces)
 
 
+def _by_function(settings: Mapping[str, Json], run: Run, step: int) -> bool:
+    """Whether the skill of a step is a function, for which no model is asked."""
+    skills, named = settings.get("skills"), {one.number: one.skill_type for one in run.steps}
+    skill = skills.get(named.get(step, "")) if isinstance(skills, Mapping) else None
+    return isinstance(skill, Mapping) and bool(skill.get("code"))
+
+
 def _begun(settings: Mapping[str, Json]) -> Run:
     """A run that was only begun: each of its steps has all of its phases ahead."""
     record = Record(payload=Task(prompt="", run="", settings=settings), by="person")
@@ -187,7 +194,8 @@ def _own_counts(settings: Mapping[str, Json], run: Run, step: int) -> Iterator[t
     made, judged = len(run.attempts(step)), len(run.evaluations(step))
     first = int(made == judged)
     likely = max(min(LIKELY_ATTEMPTS, allowed), made + first)
-    yield "generate", (first, likely - made, max(first, allowed - made) * ASKED)
+    if not _by_function(settings, run, step):
+        yield "generate", (first, likely - made, max(first, allowed - made) * ASKED)
     yield "evaluate", (1, max(1, likely - judged), max(1, allowed - judged) * ASKED * GATE_EVALUATIONS)
     if settings.get("regrade_kept") and allowed > 1:
         yield "evaluate", (0, 0, ASKED)

@@ -311,6 +311,8 @@ def test_live_runs_alone_are_kept_unless_a_registry_is_named() -> None:
     assert place({**LIVE, "skills": {"a": {"model": "practice"}}}) is None
     assert place(PRACTICE, "/named") == "/named"
     assert place(replayed, "/named") is None
+    assert place({**LIVE, "evaluator": "self"}, "/named") is None  # what a generator says of itself
+    assert place({**LIVE, "evaluator": "fresh"}) == default
     assert place(LIVE, "off") is None
     assert place(LIVE, PGE_NB_REGISTRY="off") is None
     assert place(LIVE, PGE_NB_REGISTRY="/there") == "/there"

@@ -7,19 +7,24 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hand_runs import Hand
 from messages_stub import MessagesStub, StubReply
 from notebook_shell import Shell
 from scripted import CODE, MODEL, PLAN, PROMPT, Request, fenced, first_message, role_of, scripted, step_of
 
-from pge_nb import HarnessConfig, PGEHarness, Skill
+from pge_nb import HarnessConfig, PGEHarness, Skill, SkillRegistry
 from pge_nb.agents.bench import TOOLS
 from pge_nb.bank import practice_task
 from pge_nb.config import identity
 from pge_nb.errors import BadInput
+from pge_nb.estimates import Estimate, estimate
+from pge_nb.exports.redacted import redacted
+from pge_nb.models.limits import Prices
 from pge_nb.records import Attempt, Plan
 from pge_nb.run import Run
 from pge_nb.skills import LOOKING, Does, carried_out, contents, source_hash
@@ -213,6 +218,28 @@ def test_a_function_carries_out_a_step_and_no_model_is_asked(live: Any, monkeypa
     assert harness.request("generator", 1).about.phase == "propose"
 
 
+def test_a_function_is_no_call_in_an_estimate_and_the_dearest_model_counts() -> None:
+    def ahead(skill: Skill) -> tuple[Estimate, Estimate]:
+        settings = HarnessConfig(model="claude-sonnet-5-5", skills={"s": skill}).settings()
+        hand = Hand((), (), **settings)
+        before = estimate(hand.run.settings, Run(hand.run.sections[:1]), Prices.load())
+        steps = tuple(replace(step, skill_type="s") for step in hand.run.steps)
+        hand.add(Plan(title="t", scope="s", steps=steps))
+        return before, estimate(hand.run.settings, hand.run, Prices.load())
+
+    def calls(found: Estimate) -> int:
+        (one,) = [phase for phase in found.phases if phase.phase == "generate"]
+        return one.likely
+
+    plain, function = ahead(Skill(description="d")), ahead(Skill(description="d", does=adds))
+    assert [calls(found) for found in (*plain, *function)] == [6, 4, 6, 0]
+    dear = ahead(Skill(description="d", model="claude-opus-5"))[0].dollars
+    assert dear is not None
+    assert plain[0].dollars is not None
+    assert dear > plain[0].dollars
+    assert ahead(Skill(description="d", model="no-such-price"))[0].dollars is None
+
+
 def raises(told: str, tree: Tree) -> Mapping[str, str | bytes]:
     raise KeyError("gone")
 
@@ -392,6 +419,25 @@ def test_skills_are_part_of_the_task_where_there_are_any() -> None:
     assert run_id() == identity(PROMPT, HarnessConfig(model=MODEL).settings())
 
 
+def test_a_redacted_export_hides_what_a_person_says_of_skills(
+    live: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    skills = {"words": Skill(description="my own words on it", prompt="Mention our client."), "sums": SUMS}
+    registry = SkillRegistry("kept.sqlite3")
+    for _ in range(3):
+        registry.record("sums", "another client", 5)
+    with live(planner=lambda _: plan_with("words", "sums")) as stub:
+        run, _ = carried(stub, monkeypatch, skills, registry=str(registry.path))
+    assert "another client" in plan_of(run).hints
+    hidden = redacted(tmp_path / "shared_state.md", frozenset({"prompts"}))
+    held = b"\n".join(member.content or b"" for member in hidden.members if member.name == "shared_state.md")
+    assert b"another client" not in held
+    assert b"my own words" not in held
+    assert b"Mention our client" not in held
+    assert held.count(b"[removed: prompt]") > 5
+    assert b'"sums"' in held
+
+
 class Adder:
     def __init__(self, by: int) -> None:
         self.by = by
@@ -533,6 +579,6 @@ def test_a_cell_names_the_skills_and_the_run_goes_on_with_their_functions(
         assert shell.cell("%pge resume").view.mark == "passed"
         assert shell.names["called"] == 1
         again = shell.cell(cell)
+        without = shell.cell(cell.replace(" --skills ways", ""))
     assert "nobody was asked" in str(again.view)
-    said = str(shell.cell(cell.replace(" --skills ways", "")).error or "")
-    assert "another skills" in said or open_run("shared_state.md").task.settings.get("skills") is None
+    assert "Another task stood here (another skills" in str(without.view)

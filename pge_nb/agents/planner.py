@@ -15,7 +15,7 @@ from ..prompts import fill
 from ..prose import counted
 from ..records import Criterion, Plan, Record, Weight
 from ..run import Run
-from ..skills import frozen_in
+from ..skills import frozen_in, hints_in
 from ..verdict import meant
 from ..workspace import composed, refused
 from . import replanning
@@ -24,7 +24,7 @@ from .inputs_told import inputs_told
 from .one_step import UNUSABLE, default_criteria, of_prompt
 from .planned import read_steps, text, texts
 from .replies import Unusable, json_somewhere
-from .skilled import hints_in, skills_told, unknown_skill, with_known_skills
+from .skilled import skills_told, unknown_skill, with_known_skills
 
 MAX_CRITERIA = 8
 MAX_NAME = 80

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..nearness import nearest
 from ..payloads import Json
 from ..records import Plan, Step
-from ..skills import LOOKING, FrozenSkill, frozen_in
+from ..skills import LOOKING, FrozenSkill, frozen_in, hints_in
 from ..workspace import composed
 
 FALLBACK = "general"
@@ -18,11 +18,6 @@ FALLBACK = "general"
 def skills_told(settings: Mapping[str, Json]) -> str:
     """What the planner is told: the skills to pick among, and how skills did before; empty where there is neither."""
     return "\n\n".join(filter(None, (_choice(frozen_in(settings)), hints_in(settings))))
-
-
-def hints_in(settings: Mapping[str, Json]) -> str:
-    """What the planner is told of earlier work; empty where nothing is known."""
-    return str(settings.get("skill_hints") or "")
 
 
 def _choice(skills: Mapping[str, FrozenSkill]) -> str:

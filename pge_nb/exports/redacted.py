@@ -23,9 +23,10 @@ from ..models import calllog
 from ..nearness import nearest
 from ..payloads import DEEPEST, Json, Misfit, decode, encode
 from ..prose import body, counted
-from ..records import Amendment, Answer, Attempt, Payload, Record, Redaction, Task, attempt_hash
+from ..records import Amendment, Answer, Attempt, Payload, Plan, Record, Redaction, Task, attempt_hash
 from ..redaction import any_of
 from ..sections import framed, section_of
+from ..skills import freeze, frozen_in, hints_in
 from ..workspace import HEAD_CHARACTERS, Objects
 from .archive import HOUSE, Member
 from .snapshot import CALLS, Snapshot, log_of
@@ -164,6 +165,9 @@ def _words(records: Iterable[Record]) -> Iterable[str]:
         payload = record.payload
         if isinstance(payload, Task):
             yield payload.prompt
+            yield hints_in(payload.settings)
+            for skill in frozen_in(payload.settings).values():
+                yield from (skill.description, skill.prompt)
         elif isinstance(payload, Answer | Amendment):
             yield payload.text
 
@@ -199,7 +203,11 @@ class Kept:
     def payload(self, payload: Payload) -> Payload:
         """The payload with marks, naming the objects that are kept now; an attempt has the hash of its files."""
         if isinstance(payload, Task):
-            payload = replace(payload, prompt=self.eraser.said(payload.prompt))
+            payload = replace(
+                payload, prompt=self.eraser.said(payload.prompt), settings=self._of_skills(payload.settings)
+            )
+        elif isinstance(payload, Plan):
+            payload = replace(payload, hints=self.eraser.said(payload.hints))
         elif isinstance(payload, Answer | Amendment):
             payload = replace(payload, text=self.eraser.said(payload.text))
         clean = decode(type(payload), self.json(encode(payload)))
@@ -207,6 +215,16 @@ class Kept:
             clean = replace(clean, hash=attempt_hash(clean.files))
             self._names[payload.hash] = clean.hash  # the evaluations that follow name it
         return clean
+
+    def _of_skills(self, settings: Mapping[str, Json]) -> Mapping[str, Json]:
+        """The settings without what a person says of skills, and what a planner is told of earlier work."""
+        said = self.eraser.said
+        told = {
+            name: replace(skill, description=said(skill.description), prompt=said(skill.prompt))
+            for name, skill in frozen_in(settings).items()
+        }
+        hints = {"skill_hints": said(hints_in(settings))} if hints_in(settings) else {}
+        return {**settings, **({"skills": freeze(told)} if told else {}), **hints}
 
     def json(self, value: Json) -> Json:
         """A JSON value with marks."""

@@ -92,6 +92,11 @@ def frozen_in(settings: Mapping[str, Json]) -> dict[str, FrozenSkill]:
     return {name: decode(FrozenSkill, one, name) for name, one in held.items()} if isinstance(held, Mapping) else {}
 
 
+def hints_in(settings: Mapping[str, Json]) -> str:
+    """What the planner of a run is told of earlier work; empty where nothing is known."""
+    return str(settings.get("skill_hints") or "")
+
+
 # What can be used
 
 

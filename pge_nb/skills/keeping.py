@@ -26,9 +26,10 @@ def registry_of(
     """The registry in which a run with these settings is kept; None where it is kept in none.
 
     ``chosen`` is its file or "off"; None: what the environment says, else the file in the person's data directory, and that for
-    runs that ask live models alone. What a recording tells is somebody's earlier work, and is kept nowhere.
+    runs that ask live models alone. What a recording tells is somebody's earlier work, and what a generator says of itself is no
+    score: both are kept nowhere.
     """
-    if settings.get("recording"):
+    if settings.get("recording") or settings.get("evaluator", "fresh") != "fresh":
         return None
     place = chosen or environ.get(VARIABLE, "").strip()
     if str(place) == OFF:
