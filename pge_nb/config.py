@@ -312,7 +312,7 @@ def check_end(settings: Mapping[str, Json]) -> None:
     costs = Prices.load().bind(models_in(settings))
     ends = [name for name in ENDS_A_RUN if settings.get(name) is not None and (costs or name != "max_dollars")]
     if settings.get("until_met") and not ends:
-        free = "" if costs else " (dollars are none: these models cost nothing)"
+        free = "" if costs or settings.get("max_dollars") is None else " (dollars are none: these models cost nothing)"
         raise BadInput(
             f"until_met retries without end, and no limit that was set would end it{free}.",
             f"Set one of {', '.join(ENDS_A_RUN)} too, as in --max-tokens-total 400000.",

@@ -376,7 +376,7 @@ def test_what_could_not_be_cut_is_not_asked_for_again() -> None:
         ((4, 4, 4, 4), "ask"),
         ((4, 3, 4.4, 2), "ask"),
         ((4, 4, 4, 4.6), "refine"),
-        ((4, 4.4, 4.6, 4.6), "refine"),
+        ((4, 4.4, 4.6, 4.6), "pivot"),
         # What was not measured is no attempt without progress.
         ((4, 4, None, 4, None, 4), "ask"),
         ((4, 4, None, None, 4), "pivot"),
