@@ -145,10 +145,7 @@ class RealDisk:
                 ) from None
             except OSError as error:
                 if not reading:
-                    raise BadInput(
-                        f"{self.path.parent} cannot be written: {error.strerror or error}.",
-                        "Give a state file in a directory of your own with --state, or change the permissions.",
-                    ) from None
+                    raise unwritable(self.path.parent, error) from None
             yield
 
 
@@ -159,6 +156,20 @@ class UnlockedDisk(RealDisk):
     def locked(self, *, reading: bool = False) -> Iterator[None]:  # noqa: ARG002
         """Keeps nobody out: a section that is not whole yet is a torn end to whoever looks."""
         yield
+
+
+def unwritable(place: Path, error: OSError) -> BadInput:
+    """Why nothing can be written at the place of a run."""
+    house = place / ".pge"
+    if os.path.lexists(house) and not house.is_dir():
+        return BadInput(
+            f"{house} is no directory, and a run keeps its own things in one of that name.",
+            "Move it away, then run this again.",
+        )
+    return BadInput(
+        f"{place} cannot be written: {error.strerror or error}.",
+        "Give a state file in a directory of your own with --state, or change the permissions.",
+    )
 
 
 def sync_directory(path: Path) -> None:

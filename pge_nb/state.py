@@ -23,7 +23,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from . import dag
-from .disk import Disk, RealDisk
+from .disk import Disk, RealDisk, unwritable
 from .errors import BadInput, PgeError, StateBusy, StateDamaged
 from .framing import Broken, Frame, Place, Tail, walk
 from .prose import counted
@@ -236,7 +236,7 @@ class StateFile:
                 "Wait for it, or stop it there; here you may look, answer and label meanwhile.",
             ) from None
         except OSError as error:
-            raise _unwritable(self.root, error) from None
+            raise unwritable(self.root, error) from None
         try:
             name.write_text(Holder.this().note, encoding="utf-8")
             yield
@@ -416,19 +416,19 @@ def _damage(path: Path, error: Broken) -> PgeError:
     return StateDamaged(fact, f"Restore the file from a copy, or begin again with %pge new.{readable}")
 
 
-def _check_place(path: Path) -> None:
+def check_kind(path: Path) -> None:
+    """``BadInput`` where something stands there that can be no state file; to open a pipe would never end."""
     if path.is_dir():
         own = path.name == FILE_NAME
         move = "Move it away, or give the task another name." if own else f"Give the file in it: {path / FILE_NAME}."
         raise BadInput(f"{path} is a directory, not a state file.", move)
     if path.exists() and not path.is_file():
         raise BadInput(f"{path} is not a regular file.", f"Give a path like {FILE_NAME}.")
+
+
+def _check_place(path: Path) -> None:
+    check_kind(path)
     if not path.parent.is_dir():
         raise BadInput(f"There is no directory {path.parent}.", "Make it first, or give another path with --state.")
 
 
-def _unwritable(place: Path, error: OSError) -> BadInput:
-    return BadInput(
-        f"{place} cannot be written: {error.strerror or error}.",
-        "Give a state file in a directory of your own with --state, or change the permissions.",
-    )

@@ -65,7 +65,7 @@ class Objects:
         """The bytes of an object; ``StateDamaged`` where they are gone or are not what the name says."""
         try:
             content = self._path(name).read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise StateDamaged(
                 f"The object {name[:12]} is missing from .pge/objects/.", "Copy .pge/ along with shared_state.md."
             ) from None

@@ -526,7 +526,17 @@ LOOP: dict[str, Any] = {"a": []}
 LOOP["a"].append(LOOP)
 
 
+def doubled(times: int, value: Any) -> Any:
+    """What holds two of what holds two of ...: small in memory, and written more than any disk holds."""
+    for number in range(times):
+        value = [value, value] if number % 2 else {"a": value, "b": value}
+    return value
+
+
 NOT_TAKEN: list[tuple[Any, str, str]] = [
+    (doubled(60, 1), "v takes more than 20 MB", "Give a part of it"),
+    (doubled(60, LOOP), "holds itself", "an end"),
+    ([nested(150), doubled(60, nested(150))], f"nested deeper than {DEEPEST} levels", "flatter"),
     (float("nan"), "v is nan, for which JSON has no word", "None"),
     ({"a": [0, float("inf")]}, r"v['a'][1] is inf", "None"),
     ({1: 2}, "v has the key 1, of type int", "{str(key): item for key, item in v.items()}"),
@@ -561,6 +571,27 @@ NOT_TAKEN: list[tuple[Any, str, str]] = [
     (pd.DataFrame({"a": [np.random.default_rng(0).bytes(11_000_000).hex()]}), "more than 20 MB", "v.head(100_000)"),
     ("x" * 20_000_001, "more than 20 MB", "Give a part of it"),
 ]
+
+
+def test_what_is_held_in_many_places_is_walked_once_and_written_in_each() -> None:
+    began = time.monotonic()
+    for value in (doubled(60, "x"), doubled(60, LOOP), [doubled(60, nested(150))] * 9):
+        with pytest.raises(BadInput):
+            given(["v"], {"v": value})
+    shared = doubled(12, [1, "é", None])
+    (text,) = given(["v"], {"v": {"all": [shared, shared]}}).contents.values()
+    assert json.loads(text) == {"all": [shared, shared]}
+    assert time.monotonic() - began < 5
+    deep = nested(100)
+    given(["v"], {"v": [deep, nested_in(deep, 99)]})
+    with pytest.raises(BadInput, match="nested deeper"):
+        given(["v"], {"v": [deep, nested_in(deep, 100)]})
+
+
+def nested_in(value: Any, levels: int) -> Any:
+    for _ in range(levels):
+        value = [value]
+    return value
 
 
 @pytest.mark.parametrize(("value", "fact", "move"), NOT_TAKEN, ids=[fact for _, fact, _ in NOT_TAKEN])

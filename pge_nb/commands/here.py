@@ -18,7 +18,7 @@ from ..notebook import Place, names
 from ..run import Run
 from ..settings import Settings, Sources
 from ..skills import Skill
-from ..state import FILE_NAME
+from ..state import FILE_NAME, check_kind
 from ..widgets.progress import Progress, Quiet
 from ..workspace import DEVICE_NAMES, MAX_NAME_BYTES, composed
 from .since import Seen, since_last_look
@@ -161,6 +161,7 @@ class Here:
         """The run; ``BadInput`` names what there is where nothing was begun."""
         run = self.run()
         if run is None:
+            check_kind(self.path)
             near = nearest(self.name, there := self.others())
             others = ", ".join(f"%pge {name}" for name in ([near] if near else there))
             raise BadInput(

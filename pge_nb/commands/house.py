@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import getpass
 import os
 import warnings
@@ -16,6 +15,7 @@ from ..models.limits import Prices
 from ..nearness import nearest
 from ..settings import Given
 from ..views.ends import foot
+from ..workspace import Objects
 from .here import Here, path_of
 
 
@@ -110,20 +110,30 @@ def key(here: Here) -> View:
 
 def new(here: Here, name: Annotated[str, "the task; none: the one that commands are about"] = "", /) -> View:
     """Start over: the old run moves whole to earlier/, nothing is lost."""
+    from ..exports.snapshot import lacking, said_lacking
+
     there = here.elsewhere(name) if name else here
-    place, run = there.place, None
+    place, run, is_damaged = there.place, None, False
     if not place.state.is_file():
         there.needs_run()
-    with contextlib.suppress(PgeError):  # a damaged one has no foot, and moves all the same
+    try:
         run = there.run()
+    except PgeError:  # it has no foot, and moves all the same
+        is_damaged = True
+    gone = said_lacking(lacking(run, Objects(place.state.parent))) if run else ()
     number = place.move_away()
     there.forget()
     if name:
         here.turn_to(name)
-    said = f"The old run is whole in earlier/{number}: %pge open {place.name}@{number} shows it."
+    address = f"{place.name}@{number}"
+    if is_damaged:
+        said = f"The old run stands in earlier/{number} as it was, which is damaged: %pge verify {address} tells where."
+    else:
+        said = f"The old run is {'as it was' if gone else 'whole'} in earlier/{number}: %pge open {address} shows it."
     return View(
         title="Ready for a new task",
         blocks=(Words(said),),
+        notes=gone,
         next=f"%%pge run {name}".rstrip(),
         foot=foot(run) if run else "",
     )

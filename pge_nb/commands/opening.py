@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -10,11 +11,13 @@ from pathlib import Path
 from typing import Annotated
 
 from ..display import View, Words
-from ..errors import BadInput
+from ..errors import BadInput, PgeError
 from ..exports.archive import Archive, is_zip, look
 from ..nearness import nearest
 from ..notebook import begun
-from ..state import FILE_NAME
+from ..run import Run
+from ..state import FILE_NAME, check_kind
+from ..workspace import Objects
 from .addresses import WHOSE, run_named
 from .earlier import of, runs
 from .here import Here, path_of
@@ -55,6 +58,7 @@ def resolved(text: str, here: Here) -> Here | Path:
         path /= FILE_NAME
     if path.is_file():
         return next((one for one in _places(here) if one.path == path), path)
+    check_kind(path)
     hint = _hint(text, here)
     if not hint and "/" not in text and path.suffix.lower() not in {".zip", ".md"}:
         return run_named(text, here)  # which says what an address looks like
@@ -109,9 +113,10 @@ def _bundle(here: Here, archive: Archive) -> View:
     name = stem if re.match(r"[^\W\d_]", stem) else f"run-{stem}".rstrip("-")
     there = here.elsewhere(name[:64])
     new = lay_out(archive, there.directory / there.name)
-    view = of(there.name, run_view(there.needs_run(), there.path))
+    run = there.needs_run()
+    view = of(there.name, run_view(run, there.path))
     said = f"{archive.path.name} {'was laid out' if new else 'had been laid out already'} as {there.name}/."
-    return replace(view, notes=(*view.notes, said))
+    return replace(view, notes=(*view.notes, said, *_gone(run, there.path)))
 
 
 def _saved(here: Here, archive: Archive) -> View:
@@ -121,6 +126,9 @@ def _saved(here: Here, archive: Archive) -> View:
     view, names = runs(here), here.names()
     first = "%pge" if (here.directory / FILE_NAME).is_file() or not names else f"%pge {names[0]}"
     notes = [f"Another {name} is here; the saved one is {to}." for name, to in laid.renamed.items()]
+    for name in sorted(info.filename for info in archive.files if Path(info.filename).name == FILE_NAME):
+        with contextlib.suppress(PgeError):  # a damaged one is told of by whatever looks at it
+            notes += _gone(begun(here.directory / name), here.directory / name, name)
     return replace(
         view,
         title=f"Opened {archive.path.name}",
@@ -128,6 +136,13 @@ def _saved(here: Here, archive: Archive) -> View:
         notes=(*notes, *view.notes),
         next=first,
     )
+
+
+def _gone(run: Run | None, state: Path, name: str = "") -> tuple[str, ...]:
+    """What a run rests on and did not come along."""
+    from ..exports.snapshot import lacking, said_lacking
+
+    return said_lacking(lacking(run, Objects(state.parent)), name) if run else ()
 
 
 def address_of(here: Here) -> str:

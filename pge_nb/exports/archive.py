@@ -139,8 +139,8 @@ def sweep(directory: Path) -> None:
 
 def is_zip(path: Path) -> bool:
     """Whether a file is a zip, or is called one."""
-    if path.suffix.lower() == ".zip":
-        return True
+    if path.suffix.lower() == ".zip" or not path.is_file():
+        return path.suffix.lower() == ".zip"
     try:
         with path.open("rb") as file:
             return file.read(4) == b"PK\x03\x04"

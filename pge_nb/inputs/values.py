@@ -69,16 +69,15 @@ class _Plain:
     """Makes one value plain, and says what in it cannot be."""
 
     def __init__(self) -> None:
-        self.size = (
-            0  # no more bytes than it takes; what is held in many places is written, and counted, in each of them
-        )
+        self.size = 0  # no more bytes than it takes; what is held in many places is written, and counted, in each
+        self._deepest = 0
+        self._made: dict[int, tuple[object, int, int]] = {}
+        """Id of what holds others -> it as plain, its size, and its levels: what is held in many places is walked once."""
 
     def of(self, value: object, at: Place, above: tuple[int, ...]) -> object:
         """The value with tuples as lists and numbers of NumPy as Python's; ``above`` are the ids of what holds it."""
         value = _native(value)
-        self.size += len(value) + 2 if isinstance(value, str) else 2
-        if self.size > MAX_FILE_BYTES:
-            raise too_large(str(at[0]), SMALLER)
+        self._grow(len(value) + 2 if isinstance(value, str) else 2, at)
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
@@ -89,12 +88,36 @@ class _Plain:
             raise _no_json(value, at)
         if id(value) in above:
             raise BadInput(f"{_where(at)} holds itself.", "Give what has an end.")
+        plain, size, levels = self._made.get(id(value)) or self._held(value, at, above)
+        if len(above) + levels > DEEPEST:
+            raise BadInput(f"{at[0]} is nested deeper than {DEEPEST} levels.", "Give a flatter value.")
+        self._deepest = max(self._deepest, len(above) + levels)
+        self._grow(size, at)
+        return plain
+
+    def _held(
+        self, value: dict[object, object] | list[object] | tuple[object, ...], at: Place, above: tuple[int, ...]
+    ) -> tuple[object, int, int]:
+        """What a dict or list holds, as plain; the size of that, and how many levels it has."""
         if len(above) >= DEEPEST:
             raise BadInput(f"{at[0]} is nested deeper than {DEEPEST} levels.", "Give a flatter value.")
-        above = (*above, id(value))
+        before, outside = self.size, self._deepest
+        self._deepest = len(above) + 1
+        within = (*above, id(value))
+        plain: object
         if isinstance(value, dict):
-            return {_key(key, at): self.of(item, (*at, key), above) for key, item in value.items()}
-        return [self.of(item, (*at, n), above) for n, item in enumerate(value)]
+            plain = {_key(key, at): self.of(item, (*at, key), within) for key, item in value.items()}
+        else:
+            plain = [self.of(item, (*at, n), within) for n, item in enumerate(value)]
+        made = (plain, self.size - before, self._deepest - len(above))
+        self.size, self._deepest = before, outside
+        self._made[id(value)] = made
+        return made
+
+    def _grow(self, size: int, at: Place) -> None:
+        self.size += size
+        if self.size > MAX_FILE_BYTES:
+            raise too_large(str(at[0]), SMALLER)
 
 
 def _native(value: object) -> object:
