@@ -42,6 +42,7 @@ from .judging import Docket, difference, laid_before, shared_out
 from .loop import turns
 from .raters import of_attempt, system_of
 from .replies import Unusable, json_alone
+from .second_look import earlier_checks, left_vague, vague_checks
 from .terms import Terms, answer_shape, method_lines, promised, read_terms, shown
 
 LOOKED_AT_ONLY = frozenset({"artifact", "file", "rule", "reference", "read", "list", "search"})
@@ -107,22 +108,24 @@ class Evaluator(Agent):
         asked = ask(
             self.equipment,
             self._response_request(run, phase),
-            lambda reply: self._answer(reply, strict=True),
-            lambda reply: self._answer(reply, strict=False),
+            lambda reply: self._answer(run, phase, reply),
+            lambda reply: self._answer(run, phase, reply, strict=False),
         )
         agreed, reason, terms = asked.value or (False, "the answer could not be read, so it is no agreement", None)
+        kept = [check.says for check in terms.checks if check.method == JUDGE] if terms else []
+        vague = left_vague(kept, run.settings)
         response = Response(
             agreed=agreed,
             reason=reason,
             deliverables=terms.deliverables if terms else None,
             checks=terms.checks if terms else None,
-            notes=(*(f"sent back: {why}" for why in asked.reasons), *(terms.notes if terms else ())),
+            notes=(*(f"sent back: {why}" for why in asked.reasons), *(terms.notes if terms else ()), *vague),
             calls=asked.calls,
             seconds=time.monotonic() - started,
         )
         return Record(payload=response, by="evaluator", step=phase.step, round=phase.round)
 
-    def _answer(self, reply: Reply, *, strict: bool) -> tuple[bool, str, Terms | None]:
+    def _answer(self, run: Run, phase: Phase, reply: Reply, *, strict: bool = True) -> tuple[bool, str, Terms | None]:
         value = json_alone(reply.text)
         reason = value.get("reason")
         reason = reason if isinstance(reason, str) else ""
@@ -130,7 +133,11 @@ class Evaluator(Agent):
             return True, reason, None
         if value.get("agreed") is not False:
             raise Unusable('"agreed" is neither true nor false')
-        return False, reason, read_terms(value, self.equipment.reviews, strict=strict)
+        terms = read_terms(value, self.equipment.reviews, strict=strict)
+        known = earlier_checks(run, phase.step or 0)
+        if strict and (why := vague_checks(terms.checks, run.settings, known)):
+            raise Unusable(why)
+        return False, reason, terms
 
     # The attempt
 

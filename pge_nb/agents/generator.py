@@ -32,12 +32,14 @@ from ..records import (
 )
 from ..run import Run
 from ..skills import Does, FrozenSkill, carried_out, contents, source_hash
+from ..verdict import JUDGE
 from ..workspace import laid, layered
 from .bench import TOOLS, Bench
-from .equipment import Agent, Asked, Equipment, ask, effort_of, model_of, turn_limits, whole_of, with_tools
+from .equipment import Agent, Asked, ask, effort_of, model_of, turn_limits, whole_of, with_tools
 from .inputs_told import inputs_told
 from .loop import Tool, Turns, turns
 from .replies import Files, Unusable, files_in, json_somewhere
+from .second_look import earlier_checks, left_vague, vague_checks
 from .skilled import skill_of, skill_told, tools_told
 from .terms import Terms, changeable, method_lines, promised, proposal_shape, read_terms, shown
 from .withholding import how_many, missed_on
@@ -233,16 +235,32 @@ class Generator(Agent):
 
     def _propose(self, run: Run, phase: Phase) -> Record:
         started = time.monotonic()
-        asked = ask_terms(self.equipment, self.request(run, phase))
+        asked = self._ask_terms(run, phase)
         terms = asked.value or _of_step(run, run.step(_number(phase.step)))
+        vague = left_vague((check.says for check in terms.checks if check.method == JUDGE), run.settings)
         proposal = Proposal(
             deliverables=terms.deliverables,
             checks=terms.checks,
-            notes=(*(f"sent back: {reason}" for reason in asked.reasons), *terms.notes),
+            notes=(*(f"sent back: {reason}" for reason in asked.reasons), *terms.notes, *vague),
             calls=asked.calls,
             seconds=time.monotonic() - started,
         )
         return Record(payload=proposal, by="generator", step=phase.step, round=phase.round)
+
+    def _ask_terms(self, run: Run, phase: Phase) -> Asked[Terms]:
+        """Ask for the terms of a contract; what cannot be used, or is vague, is sent back once, then mended where it can be."""
+        known = earlier_checks(run, _number(phase.step))
+
+        def strict(reply: Reply) -> Terms:
+            terms = read_terms(json_somewhere(reply.text), self.equipment.reviews, strict=True)
+            if why := vague_checks(terms.checks, run.settings, known):
+                raise Unusable(why)
+            return terms
+
+        def mild(reply: Reply) -> Terms:
+            return read_terms(json_somewhere(reply.text), self.equipment.reviews, strict=False)
+
+        return ask(self.equipment, self.request(run, phase), strict, mild)
 
     def _generate(self, run: Run, phase: Phase) -> Record:
         started = time.monotonic()
@@ -405,16 +423,6 @@ def _tools(run: Run, step: Step) -> tuple[Tool, ...]:
         return TOOLS if with_tools(run.settings, "generator") else ()
     allowed = {*skill.tools, "write", "done"} if skill.tools is not None else set()
     return tuple(tool for tool in TOOLS if tool.name in allowed)
-
-
-def ask_terms(equipment: Equipment, request: Request) -> Asked[Terms]:
-    """Ask for the terms of a contract; what cannot be used is sent back once, then mended where it can be."""
-    return ask(
-        equipment,
-        request,
-        lambda reply: read_terms(json_somewhere(reply.text), equipment.reviews, strict=True),
-        lambda reply: read_terms(json_somewhere(reply.text), equipment.reviews, strict=False),
-    )
 
 
 def _of_step(run: Run, step: Step) -> Terms:

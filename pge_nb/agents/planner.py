@@ -24,6 +24,7 @@ from .inputs_told import inputs_told
 from .one_step import UNUSABLE, default_criteria, of_prompt
 from .planned import read_steps, text, texts
 from .replies import Unusable, json_somewhere
+from .second_look import left_vague, second_look, vague_steps
 from .skilled import skills_told, unknown_skill, with_known_skills
 
 MAX_CRITERIA = 8
@@ -64,9 +65,9 @@ class Planner(Agent):
     def records(self, run: Run, phase: Phase) -> tuple[Record, ...]:
         """Carry out the phase; the plan, not appended.
 
-        A plan that cannot be read, whose steps wait for themselves or for none that there is, or have a skill that there is not,
-        or that is longer than ``max_steps``, is sent back once; after that it is mended and cut, or where nothing can be read,
-        made of the prompt alone: one step. All of it is told in its notes.
+        A plan that cannot be read, whose steps wait for themselves or for none that there is, have a skill that there is not, or
+        vague success criteria, or that is longer than ``max_steps``, is sent back once; after that it is mended and cut, or where
+        nothing can be read, made of the prompt alone: one step. All of it is told in its notes, with what a second look came to.
         """
         if phase.name == "replan":
             return asked_about(run, replanning.replan(self.equipment, run, phase))
@@ -81,6 +82,8 @@ class Planner(Agent):
                 raise Unusable(f"{long}; join steps, and leave nothing out")
             if why := unknown_skill(plan.steps, run.settings):
                 raise Unusable(why)
+            if why := vague_steps(plan.steps, run.settings):
+                raise Unusable(why)
             return plan
 
         def mild(reply: Reply) -> Plan:
@@ -89,11 +92,13 @@ class Planner(Agent):
         asked = ask(self.equipment, self.request(run, phase), strict, mild)
         back = tuple(f"sent back: {reason}" for reason in asked.reasons)
         plan = with_known_skills(asked.value, run.settings) if asked.value else of_prompt(run, UNUSABLE)
+        vague = left_vague((said for step in plan.steps for said in step.success), run.settings)
+        plan = replace(plan, notes=(*back, *plan.notes, *vague))
+        looked = second_look(self.equipment, run, phase, plan, turn=len(asked.calls))
         plan = replace(
-            plan,
+            looked.plan,
             hints=hints_in(run.settings),
-            notes=back + plan.notes,
-            calls=asked.calls,
+            calls=(*asked.calls, *looked.calls),
             seconds=time.monotonic() - started,
         )
         return asked_about(run, Record(payload=plan, by="planner"))

@@ -17,6 +17,7 @@ from ..skills import frozen_in
 from .equipment import Equipment, ask, effort_of, model_of
 from .planned import read_steps, text
 from .replies import Unusable, json_somewhere
+from .second_look import vague_steps
 from .skilled import skills_told, unknown_skill, with_known_skills
 from .terms import shown
 
@@ -72,6 +73,8 @@ def replan(equipment: Equipment, run: Run, phase: Phase) -> Record:
         pieces, why = read_cut(json_somewhere(reply.text), [], strict=True)
         if unknown := unknown_skill(pieces, run.settings):
             raise Unusable(unknown)
+        if vague := vague_steps(pieces, run.settings):
+            raise Unusable(vague)
         return pieces, why
 
     def mild(reply: Reply) -> tuple[tuple[Step, ...], str]:

@@ -169,6 +169,8 @@ class Practice:
         task = bank.practice_task(about.task)
         if about.phase == "plan":
             return fenced(planned(task, about.skills, Draws(task.name, request, self.settings)))
+        if about.phase == "second_look":
+            return fenced({"vague": []})
         step = whole_step(task.name) if about.whole else bank.practice_step(task, about.step or 0, about.part)
         if about.phase == "replan":
             return replan(task, step, about, Draws(task.name, request, self.settings))

@@ -9,7 +9,7 @@ from .. import frames
 from ..display import Block, Cell, Fold, Mark, Table, Verbatim, View, Words
 from ..pauses import clock
 from ..prose import counted
-from ..records import EvaluationReport, Interruption, Proposal, Receipt, Response, StepContract
+from ..records import EvaluationReport, Interruption, Proposal, Receipt, Response, Section, StepContract
 from ..results import graded_again
 from ..run import Run
 from .costs import bill, cost_table, or_none, roles_table, rounds_table
@@ -166,16 +166,27 @@ def _contract(run: Run, step: int, only: str | None = None) -> Iterator[Block]:
     rounds = tuple(_rounds_of_talk(run, step))
     if rounds:
         table = Table(caption="Negotiation", heads=("Round", "By", "What", "Checks"), rows=rounds)
-        yield Fold(summary=f"Negotiation of step {step}", blocks=(table,))
+        yield Fold(summary=f"Negotiation of step {step}", blocks=(table, *_notes_of_talk(run, step)))
 
 
 def _origin(contract: StepContract) -> str:
     return contract.origin if contract.agreed else f"{contract.origin} (not agreed)"
 
 
+def _talk(run: Run, step: int) -> list[Section]:
+    return sorted([*run.of("proposal", step), *run.of("response", step)], key=lambda section: section.seq)
+
+
+def _notes_of_talk(run: Run, step: int) -> Iterator[Words]:
+    """What was sent back in a negotiation, and why; what was mended without asking is in the state file alone."""
+    for section in _talk(run, step):
+        for note in getattr(section.payload, "notes", ()):
+            if note.startswith(("sent back: ", "vague, ")):
+                yield Words(f"Round {section.record.round}, {section.record.by}: {note}.")
+
+
 def _rounds_of_talk(run: Run, step: int) -> Iterator[tuple[Cell, ...]]:
-    talk = sorted([*run.of("proposal", step), *run.of("response", step)], key=lambda section: section.seq)
-    for section in talk:
+    for section in _talk(run, step):
         payload = section.payload
         if isinstance(payload, Proposal):
             yield section.record.round, "generator", "proposal", len(payload.checks)
