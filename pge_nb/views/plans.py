@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from .. import frames
 from ..display import Block, Cell, Fold, Mark, Picture, Table, Verbatim, Words
 from ..interrupts import held_back
+from ..prose import replanned_in_words
+from ..records import Decision, Replan
 from ..run import Run
 from .alt import plan_in_words
 
@@ -25,11 +27,19 @@ def plan_blocks(run: Run, *, drawn: bool = True) -> Iterator[Block]:
         yield Table(
             caption="Criteria (scores 0 to 10)", heads=("Criterion", "Weight", "Threshold", "Description"), rows=rows
         )
-    yield from (Words(f"Step {one.step} was cut into smaller ones: {one.why}") for one in run.replans if one.why)
+    yield from (Words(told) for one in run.plans if one.replan for told in _changed(run, one.replan))
     yield Words(f"Scope: {plan.scope}")
     if plan.deliverables:
         yield Words("Deliverables: " + ", ".join(plan.deliverables))
     yield Fold(summary="The prompt", blocks=(Verbatim(text=run.task.prompt),))
+
+
+def _changed(run: Run, replan: Replan) -> Iterator[str]:
+    """What a replan changed, and why: what was decided, and the planner's own word."""
+    made = [section.payload for section in run.of("decision", replan.step)]
+    reason = next((f" {one.reason}." for one in made if isinstance(one, Decision) and one.action == "replan"), "")
+    said = replanned_in_words(replan)
+    yield f"{said[0].upper()}{said[1:]}.{reason[:2].upper()}{reason[2:]} The planner: {replan.why}"
 
 
 def _graph(run: Run) -> Picture:
