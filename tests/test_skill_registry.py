@@ -28,7 +28,7 @@ from pge_nb.display import Table
 from pge_nb.errors import BadInput
 from pge_nb.records import Note, Plan
 from pge_nb.run import Run
-from pge_nb.skills.keeping import FILE, data_directory, registry_of
+from pge_nb.skills.keeping import FILE, Keeper, data_directory, registry_of
 
 ROOT = Path(__file__).parents[1]
 LIVE = {"models": {"planner": "m", "generator": "m", "evaluator": "m"}}
@@ -181,6 +181,7 @@ def test_only_what_decides_is_a_score(registry: SkillRegistry) -> None:
     hand = Hand((), criteria=()).contract().attempt(1, approach="first")
     hand.evaluate(1, 8.0, purpose="canary").evaluate(1, 8.0, purpose="kept").evaluate(1, 7.0)
     assert registry.take(hand.run) == 1
+    assert [row[2] for row in rows(registry)] == [7.0]
     assert registry.take(Run()) == 0
 
 
@@ -421,9 +422,31 @@ def test_a_registry_that_cannot_be_used_is_a_note_and_no_failed_run(
     assert len(notes) == (1 if kind == "a file above" else 2)
     assert notes[-1].startswith(f"The skill registry {place} cannot be written: ")
     assert notes[-1].endswith("How the skills of this run do is not kept.")
-    before = len(harness.state.read().sections)
-    PGEHarness(HarnessConfig(model=MODEL, registry=str(place))).run(PROMPT)
-    assert len(harness.state.read().sections) == before
+    # Who goes on with the run has no more to tell.
+    assert Keeper(str(place)).keep(harness.state.read()) == ()
+
+
+def test_a_registry_that_was_refused_once_is_not_waited_for_again(tmp_path: Path) -> None:
+    place = tmp_path / "kept"
+    place.mkdir()
+    keeper = Keeper(str(place))
+    assert len(keeper.keep(judged(5.0))) == 1
+    place.rmdir()
+    assert keeper.keep(judged(5.0)) == ()
+    assert not place.exists()
+    assert Keeper(str(place)).keep(judged(5.0)) == ()
+    assert len(rows(SkillRegistry(place))) == 1
+
+
+def test_a_practice_run_is_told_nothing_of_earlier_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    registry = SkillRegistry(tmp_path / "kept")
+    for _ in range(3):
+        registry.record("statistics", "python function", 5.0)
+    harness = PGEHarness(HarnessConfig(model="practice", registry=str(registry.path)))
+    run = harness.start(practice_task("stats").prompt)
+    assert "skill_hints" not in run.task.settings
+    assert registry.get_hints()
 
 
 def test_no_test_and_no_practice_run_touches_the_persons_own_registry(

@@ -121,7 +121,7 @@ def test_a_skill_that_there_is_not_is_sent_back_once_with_the_nearest(
     assert [step.skill_type for step in run.steps] == ["words", "sums"]
 
 
-@pytest.mark.parametrize(("others", "stands_in"), [({}, "sums"), ({"general": WORDS}, "general")])
+@pytest.mark.parametrize(("others", "stands_in"), [({}, "sums"), ({"aunt": WORDS, "general": WORDS}, "general")])
 def test_a_skill_that_is_unknown_twice_is_replaced_and_told(
     others: dict[str, Skill], stands_in: str, live: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -344,6 +344,13 @@ def test_a_recorded_run_replays_without_its_functions(
     assert replay.run(PROMPT).outcome == "passed"
     assert attempt(replay.state.read(), 1).hash == attempt(run, 1).hash
     assert replay.state.read().task.run == run.task.run
+
+
+def test_a_recording_brings_its_own_skills_or_none(live: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with live() as stub:
+        carried(stub, monkeypatch, {})
+    replay = HarnessConfig(model="recording:.pge/calls.jsonl", skills={"words": WORDS}).settings()
+    assert "skills" not in replay
 
 
 # Practice
