@@ -21,6 +21,7 @@ from ..run import Run
 from ..skills import frozen_in
 from ..views.hidden import hidden_view
 from ..views.skilled import skills_view
+from ..widgets.progress import Quiet
 from .addresses import Address, located
 from .away import send_away
 from .beginning import TRACE, LimitFlags, TaskFlags, amend_limits, begun, harness_over
@@ -228,7 +229,7 @@ def carried(
     if due(run):
         take_over(harness.state.path)
     print_ahead(run)
-    progress = here.progress(widgets)
+    progress = here.progress(widgets) if due(run) else Quiet()
     harness.listen, harness.stop = progress.listen, progress.stop
     try:
         progress.begin(run)

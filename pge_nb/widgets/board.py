@@ -5,12 +5,14 @@ Every part is bounded: a run of 200 attempts draws no more than one of two.
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..display import GROUNDS, PLAIN_GROUND
+from ..display import GROUNDS, PLAIN_GROUND, cut
 from ..display.as_html import badge, text_of
+from ..markdown import visible
 from ..phases import Phase, PhaseName, due
 from ..prose import counted
 from ..records import Call, Section
@@ -27,7 +29,7 @@ DOING: Mapping[PhaseName, str] = {
     "decide": "deciding",
 }
 LINES_SHOWN, LINE_CHARACTERS = 8, 200
-PHASES_SHOWN, STEPS_SHOWN = 6, 60
+PHASES_SHOWN, STEPS_SHOWN = 6, 40
 TAIL = 1_500
 """Characters of what is streamed that are shown: the last ones."""
 ERRORS_SHOWN = 3
@@ -88,11 +90,11 @@ class Board:
         if not self.steps:
             return ""
         boxes = "".join(_box(*step) for step in self.steps[:STEPS_SHOWN])
-        more = len(self.steps) - STEPS_SHOWN
-        boxes += f" and {more} more" if more > 0 else ""
+        left = len(self.steps) - STEPS_SHOWN
+        more = f", boxes of {counted(left, 'more step')} not drawn" if left > 0 else ""
         states = Counter(state for _, _, state in self.steps)
         words = " ".join(f"{count} {badge(state)}" for state, count in states.items())
-        return f'<div>{boxes}</div><div style="margin-top:2px">{words}</div>'
+        return f'<div style="color:#ffffff">{boxes}</div><div style="margin-top:2px">{words}{more}</div>'
 
     def writing(self) -> str:
         """The end of what the agents are writing."""
@@ -106,15 +108,19 @@ class Board:
 
 def log(lines: Sequence[str]) -> str:
     """The last lines."""
-    shown = [one if len(one) <= LINE_CHARACTERS else f"{one[:LINE_CHARACTERS]} ..." for one in lines[-LINES_SHOWN:]]
     left = len(lines) - LINES_SHOWN
     above = f"<div>{counted(left, 'line')} above</div>" if left > 0 else ""
-    return above + "".join(f'<div dir="auto">{text_of(one)}</div>' for one in shown)
+    return above + "".join(
+        f'<div dir="auto">{text_of(cut(one, LINE_CHARACTERS))}</div>' for one in lines[-LINES_SHOWN:]
+    )
 
 
 def trouble(errors: Sequence[str]) -> str:
     """What went wrong in telling; empty where nothing did."""
-    return "".join(f"<div>The run goes on; its panel failed: {text_of(one)}</div>" for one in errors[-ERRORS_SHOWN:])
+    return "".join(
+        f"<div>The run goes on; its panel failed: {text_of(cut(one, LINE_CHARACTERS))}</div>"
+        for one in errors[-ERRORS_SHOWN:]
+    )
 
 
 def _in_words(phase: Phase) -> str:
@@ -125,11 +131,9 @@ def _in_words(phase: Phase) -> str:
 
 
 def _box(number: int, description: str, state: StepState) -> str:
-    style = (
-        f"display:inline-block;min-width:1.4em;text-align:center;padding:0 4px;margin:0 3px 3px 0;border-radius:3px;"
-        f"background-color:{GROUNDS.get(state, PLAIN_GROUND)};color:#ffffff"
-    )
-    return f'<span title="{text_of(f"{state}: {description[:80]}")}" style="{style}">{number}</span>'
+    style = f"background-color:{GROUNDS.get(state, PLAIN_GROUND)};padding:0 6px;margin-right:3px;border-radius:3px"
+    title = html.escape(visible(f"{state}: {description[:60]}"))
+    return f'<span title="{title}" style="{style}">{number}</span>'
 
 
 def _clock(seconds: float) -> str:
