@@ -58,7 +58,7 @@ def test_the_plan_is_drawn_with_its_needs_and_states_in_words() -> None:
 
 def test_a_replanned_step_and_those_in_its_place_are_told() -> None:
     view = views.plan_view(replanned_run())
-    assert "Step 2 was cut into smaller ones: it asked for two things at once" in words(view)
+    assert any("it asked for two things at once" in said for said in words(view))
     [steps] = [table for table in tables(view) if table.caption == "Steps"]
     assert steps.heads[-1] == "Replaced by"
     assert [row[0] for row in steps.rows if row[-1] == "4, 5"] == [2]
@@ -140,8 +140,31 @@ def test_many_steps_are_folded_below_a_table_of_their_verdicts() -> None:
     assert [row[0] for row in table.rows] == list(range(1, 13))
     assert len(marks(table.rows[0])) == 3
     folds = [block.summary for block in view.blocks if isinstance(block, Fold)]
+    assert table.heads == ("Step", "Attempt 1", "Attempt 2", "Attempt 3")
     assert folds[2] == "Step 3: Part 3 of the whole: fail after 3 attempts"
     assert "%pge show evaluations 3" in view.plain()
+
+
+def test_the_table_of_verdicts_has_the_last_attempts_and_the_fresh_grade() -> None:
+    records = [section.record for section in long_run(7, 8).sections]
+    fresh = r.Record(payload=report(8, (5.0, 7.5)), by="evaluator", step=3, attempt=8, round=1, purpose="kept")
+    [table] = tables(views.evaluations_view(Run(sections([*records, fresh]))))
+    assert table.heads == ("Step", *(f"Attempt {number}" for number in range(3, 9)), "Graded again")
+    assert table.caption.endswith("of the last 6")
+    assert [marks(row)[-1] for row in table.rows if row[0] == 3] == ["fail 5.625"]
+    assert [row[-1] for row in table.rows if row[0] != 3] == [None] * 6
+
+
+def test_of_many_steps_the_first_view_has_the_findings_of_those_that_did_not_pass() -> None:
+    view = views.run_view(long_run(12, 2))
+    [fold] = [block for block in view.blocks if isinstance(block, Fold) and block.summary.startswith("Findings")]
+    assert "what did not pass in" in fold.summary
+    captions = [block.caption for block in fold.blocks if isinstance(block, Table)]
+    assert captions
+    assert all(": fail" in caption for caption in captions)
+    passed = views.run_view(long_run(7, 9))
+    [fold] = [block for block in passed.blocks if isinstance(block, Fold) and block.summary.startswith("Findings")]
+    assert fold.blocks == (Words("Every check and every threshold holds in what stands for each step."),)
 
 
 def test_what_was_graded_again_since_it_was_kept_is_a_column_and_what_measures_the_judge_is_none() -> None:

@@ -16,16 +16,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def png(figure: Figure, *, dpi: int = 150) -> bytes:
+HIGH = 8.0
+"""Inches beyond which a picture is saved with as many dots as it is shown with, and no more: its bytes go with its height."""
+
+
+def png(figure: Figure, *, dpi: float | None = None) -> bytes:
     """The picture's bytes, in the chart's own colours and their blends with the ground: a third of the size.
 
-    The same figure always gives the same bytes.
+    The same figure always gives the same bytes. ``dpi``: 150, and 110 for a high one.
     """
     drawn, held = io.BytesIO(), io.BytesIO()
+    dpi = dpi or (150 if figure.get_figheight() <= HIGH else 110)
     with mpl.rc_context(PLAIN):
         figure.savefig(drawn, format="png", dpi=dpi)
     with Image.open(drawn) as picture:
-        picture.convert("RGB").quantize(palette=_palette(), dither=Image.Dither.NONE).save(held, format="png")
+        picture.convert("RGB").quantize(palette=_palette(), dither=Image.Dither.NONE).save(
+            held, format="png", optimize=True
+        )
     return held.getvalue()
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 
+MANY_STEPS = 6
+"""Steps beyond which the findings of those that passed are left to a view of their own."""
 WORTH_DRAWING = 4
 """Steps from which the plan is drawn in the view of the whole run too."""
 
@@ -33,9 +35,7 @@ WORTH_DRAWING = 4
 def run_view(run: Run) -> View:
     """The whole run: a row a step with its checks, attempts and verdict; the rest folded."""
     cost = frames.cost(run)
-    folds: list[Block] = [
-        Fold(summary="Findings", blocks=tuple(findings_tables(run, standing=True)), see="%pge show evaluations")
-    ]
+    folds: list[Block] = [_findings(run)]
     if any(len(run.evaluations(step.number)) > 1 for step in run.every_step):
         drawn = chart(run, worth_drawing(frames.trajectory(run)))
         folds.append(Fold(summary="Scores by attempt", blocks=(drawn,), see="%pge show trajectory"))
@@ -49,6 +49,24 @@ def run_view(run: Run) -> View:
         Fold(summary=bill(cost), blocks=(cost_table(cost),), see="%pge show cost"),
     ]
     return view_of(run, "run", [_steps(run), *_standing(run), *(folds if run.plan else [])], frames.plan(run))
+
+
+def _findings(run: Run) -> Fold:
+    """The findings of what stands for each step; of many steps, of those that did not pass."""
+    failed = [step.number for step in run.every_step if not _passed(run, step.number)]
+    if len(run.every_step) <= MANY_STEPS:
+        summary, blocks = "Findings", list(findings_tables(run, standing=True))
+    elif failed:
+        summary = f"Findings: what did not pass in {counted(len(failed), 'step')}"
+        blocks = [block for step in failed for block in findings_tables(run, step, standing=True)]
+    else:
+        summary, blocks = "Findings", [Words("Every check and every threshold holds in what stands for each step.")]
+    return Fold(summary=summary, blocks=tuple(blocks), see="%pge show evaluations")
+
+
+def _passed(run: Run, step: int) -> bool:
+    report = run.reported(step)
+    return report is not None and report.verdict == "pass"
 
 
 def plan_view(run: Run) -> View:

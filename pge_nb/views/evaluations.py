@@ -79,10 +79,10 @@ def _by_attempt(run: Run, step: int | None, check: str | None, verdict: Verdict 
             yield Fold(
                 summary=f"{_caption(run, one)}: {_ended(columns)}", blocks=tables, see=f"%pge show evaluations {one}"
             )
-    if step is None:
+    if step is None and len(judged) <= MANY_STEPS:
         whole = tuple(findings_tables(run, None, None, check, verdict=verdict, standing=True))
         yield Fold(summary="The findings that stand, with their evidence", blocks=whole)
-    else:
+    elif step is not None:
         yield from _folded(run, step, columns, check, verdict)
 
 
@@ -107,20 +107,21 @@ def _ended(columns: Sequence[Column]) -> str:
 
 
 def _overview(judged: Sequence[tuple[int, Sequence[Column]]]) -> Table:
-    """The verdict of every evaluation, a row a step."""
-    most = min(IN_A_TABLE, max(len(columns) for _, columns in judged))
+    """The verdict of each attempt, a row a step, and the fresh grade of what was kept."""
+    most = max(column.attempt for _, columns in judged for column in columns)
+    shown = range(max(1, most - IN_A_TABLE + 1), most + 1)
+    regraded = any(column.again for _, columns in judged for column in columns)
     rows = []
     for step, columns in judged:
-        marks: list[Cell] = [Mark(column.report.verdict, column.report.overall) for column in columns[-most:]]
-        rows.append((step, len({column.attempt for column in columns}), *marks, *[None] * (most - len(marks))))
-    heads = ("Step", "Attempts", *_ordinals(most))
-    which = "" if most == max(len(columns) for _, columns in judged) else f"; the last {most}"
-    return Table(caption=f"Verdict and overall score of each evaluation{which}", heads=heads, rows=tuple(rows))
-
-
-def _ordinals(count: int) -> Iterator[str]:
-    for place in range(1, count + 1):
-        yield {1: "1st", 2: "2nd", 3: "3rd"}.get(place, f"{place}th")
+        marks = [
+            {c.attempt: Mark(c.report.verdict, c.report.overall) for c in columns if c.again is again}
+            for again in (False, True)
+        ]
+        fresh = [next(iter(marks[1].values()), None)] if regraded else []
+        rows.append((step, *map(marks[0].get, shown), *fresh))
+    heads = ("Step", *(f"Attempt {attempt}" for attempt in shown), *(["Graded again"] if regraded else []))
+    told = f", of the last {IN_A_TABLE}" if most > IN_A_TABLE else ""
+    return Table(caption=f"Verdict and overall score of each attempt{told}", heads=heads, rows=tuple(rows))
 
 
 # Columns: evaluations
@@ -128,10 +129,14 @@ def _ordinals(count: int) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """An evaluation as a column: of which attempt, by which contract, and how its head names it."""
+    """An evaluation as a column: of which attempt, by which contract, and how its head names it.
+
+    ``again``: the fresh grade of an attempt that was kept.
+    """
 
     head: str
     attempt: int
+    again: bool
     report: EvaluationReport
     contract: StepContract | None
     thresholds: dict[str, float]
@@ -165,7 +170,10 @@ def columns_of(run: Run, step: int, attempt: int | None = None, *, whose: str = 
         if isinstance(report, EvaluationReport) and section.record.purpose in DECIDING:
             number, contract = section.record.attempt or 0, contract_at(run, section)
             head = f"{whose}{step}.{number}{_which(section)}"
-            found.append(Column(head=head, attempt=number, report=report, contract=contract, thresholds=thresholds))
+            again = section.record.purpose == "kept"
+            found.append(
+                Column(head=head, attempt=number, again=again, report=report, contract=contract, thresholds=thresholds)
+            )
     return found
 
 
