@@ -76,7 +76,9 @@ class Player:
         about = request.about
         step = about.step or 0
         if about.phase == "plan":
-            return _json({"title": "t", "scope": "s", "steps": [self._step(n) for n in self.needs], "criteria": []})
+            paths = sorted({path for files in self.files.values() for path in files})
+            steps = [self._step(n) for n in self.needs]
+            return _json({"title": "t", "scope": "s", "deliverables": list(paths), "steps": steps, "criteria": []})
         if about.phase == "propose":
             return _json(
                 {"deliverables": list(self.files[step]), "checks": [_check(f"step {step} is done"), *self.checks]}

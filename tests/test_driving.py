@@ -82,6 +82,21 @@ def test_whatever_the_timing_a_run_asks_the_same_and_comes_to_the_same(tmp_path:
         assert sent == asked[0], "no brief depends on how far the others were"
 
 
+def test_the_middle_of_a_diamond_is_made_all_at_once(tmp_path: Path) -> None:
+    """Phase for phase the four steps are asked together: each call waits until the other three were made."""
+    together = threading.Barrier(4)
+
+    def meet(request: Request) -> None:
+        if request.about.step in {2, 3, 4, 5}:
+            together.wait(20)
+
+    needs: Needs = {1: (), 2: (1,), 3: (1,), 4: (1,), 5: (1,), 6: (2, 3, 4, 5)}
+    model = Player(needs, before=meet)
+    assert harness(tmp_path, model, max_parallel=4).run(PROMPT).outcome == "passed"
+    assert model.most_at_once == 4
+    assert len(model.asked) == 1 + 6 * 4
+
+
 def test_with_more_or_fewer_at_once_it_comes_to_the_same(tmp_path: Path) -> None:
     runs = [
         harness(tmp_path / f"{most}", Player(WILD, files=SHARED, seconds=0.01, timing=1), max_parallel=most)

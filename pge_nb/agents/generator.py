@@ -47,6 +47,8 @@ from .withholding import how_many, missed_on
 FILES_BUDGET = 24_000
 """Characters of dependencies' files that a brief shows; what is cut is marked."""
 OWN_BUDGET = 60_000
+FILES_NAMED = 24
+"""So many of the files that a plan names are shown with each step; what is cut is marked."""
 HOUSE_RULES = ("CLAUDE.md", "AGENTS.md")
 RULES_BUDGET = 12_000
 LANGUAGES = {".py": "python", ".md": "markdown", ".json": "json", ".html": "html", ".js": "javascript", ".css": "css"}
@@ -142,7 +144,8 @@ class Generator(Agent):
         for version in (*versions, run.contract(step.number)):
             if isinstance(version, Response | Proposal | StepContract) and version.deliverables and version.checks:
                 return changeable(version.deliverables, version.checks)
-        return proposal_shape(run.plan.deliverables if run.plan else (), step.success)
+        files = run.plan.deliverables if run.plan else ()
+        return proposal_shape(_named_by(step, files) if _are_many(files) else files, step.success)
 
     def _contract(self, run: Run, step: int) -> str:
         contract = run.contract(step)
@@ -484,13 +487,28 @@ def _heading(run: Run, step: Step) -> str:
     plan = run.plan
     lines = [f"Plan: {plan.title}", f"Scope: {plan.scope}"] if plan else []
     if plan and plan.deliverables:
-        lines.append(f"Files of the whole plan: {', '.join(plan.deliverables)}")
+        shown_first = (*_named_by(step, plan.deliverables), *plan.deliverables)
+        listed = tuple(dict.fromkeys(shown_first))[:FILES_NAMED] if _are_many(plan.deliverables) else plan.deliverables
+        more = len(plan.deliverables) - len(listed)
+        cut = f" [cut: {more} more]" if more else ""
+        lines.append(f"Files of the whole plan: {', '.join(listed)}{cut}")
     # Apart, how far the others are must not show: it would be another brief each time.
     counted_in = dag.ancestors(run.steps, step.number) if apart(run) else {other.number for other in run.steps}
     done = sum(run.accepted(number) is not None for number in counted_in)
     lines.append(f"Step {step.number}{_place(run, step)} of {len(run.steps)} ({done} done): {step.description}")
     lines += [f"- {sentence}" for sentence in step.success]
     return "\n".join(lines)
+
+
+def _are_many(paths: Sequence[str]) -> bool:
+    """Whether a plan names too many files to show each step all of them: what is sent would grow with the square of the steps."""
+    return len(paths) > FILES_NAMED
+
+
+def _named_by(step: Step, paths: Sequence[str]) -> tuple[str, ...]:
+    """Those of a plan's files that the step's own words name."""
+    words = " ".join((step.description, *step.success))
+    return tuple(path for path in paths if path in words)
 
 
 def _place(run: Run, step: Step) -> str:
