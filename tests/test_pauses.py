@@ -19,6 +19,8 @@ from messages_stub import MessagesStub, StubReply
 from notebook_shell import Shell
 from sample_runs import opening, sections
 from scripted import MODEL, PROMPT, Request, honest, role_of, scripted
+from side_by_side import MODEL as PLAYED
+from side_by_side import Player
 
 from pge_nb import pauses
 from pge_nb import records as r
@@ -26,6 +28,7 @@ from pge_nb.config import HarnessConfig
 from pge_nb.errors import ModelFailed
 from pge_nb.harness import PGEHarness
 from pge_nb.models import CallBroken, NotNow
+from pge_nb.models import Request as ModelRequest
 from pge_nb.models.recording import Recording
 from pge_nb.pauses import LONGEST_PAUSE, LONGEST_WAIT, clock, pause_after, pauses_in_a_row
 from pge_nb.records import Interruption, Receipt, Record
@@ -74,7 +77,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def config(tmp_path: Path, **settings: Any) -> HarnessConfig:
-    return HarnessConfig(model=MODEL, shared_state_path=tmp_path / "shared_state.md", **settings)
+    return HarnessConfig(**{"model": MODEL, "shared_state_path": tmp_path / "shared_state.md", **settings})
 
 
 def unbroken(tmp_path: Path, at: Any) -> Run:
@@ -209,6 +212,31 @@ def test_one_that_is_gone_in_the_middle_of_a_run_is_waited_for(tmp_path: Path, a
     assert ["cannot be reached" in one.reason for one in paused(run)] == [True] * len(paused(run))
     assert paused(run)
     again[0].close()
+
+
+def test_of_steps_side_by_side_one_that_gets_no_answer_pauses_the_run_and_nobody_is_asked_twice(
+    tmp_path: Path, waits: Any
+) -> None:
+    waits(0.05, 0.05, 0.05)
+    refusals = {2: 2, 3: 1}
+
+    def before(request: ModelRequest) -> None:
+        step = request.about.step or 0
+        if request.about.phase == "generate" and refusals.get(step, 0):
+            refusals[step] -= 1
+            raise NotNow(f"busy for {step}", "wait", 0.05)
+
+    needs = {1: (), 2: (1,), 3: (1,), 4: (2, 3)}
+    model = Player(needs, seconds=0.03, before=before)
+    settings = {"model": PLAYED, "max_parallel": 3, "trace": str(tmp_path / "trace.jsonl")}
+    run = PGEHarness(config(tmp_path, **settings), model=model).run("Make some files.").run
+    assert {step.number: run.state(step.number) for step in run.steps} == dict.fromkeys(needs, "accepted")
+    assert 2 <= len(paused(run)) <= 3
+    answered = [request.key for request in model.asked]
+    assert len(answered) == len(set(answered)) + 3  # asked again was what had been refused, and nothing else
+    (tmp_path / "other").mkdir()
+    other = PGEHarness(config(tmp_path / "other", **settings | {"trace": None}), model=Player(needs))
+    assert same(run, other.run("Make some files.").run)
 
 
 # What does not
