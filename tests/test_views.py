@@ -162,9 +162,11 @@ def test_of_many_steps_the_first_view_has_the_findings_of_those_that_did_not_pas
     captions = [block.caption for block in fold.blocks if isinstance(block, Table)]
     assert captions
     assert all(": fail" in caption for caption in captions)
+    assert len(captions) == len([block for block in fold.blocks if not isinstance(block, Words)])
+    assert "Nothing was evaluated" not in views.run_view(Run(long_run(12, 2).sections[:7])).html()
     passed = views.run_view(long_run(7, 9))
     [fold] = [block for block in passed.blocks if isinstance(block, Fold) and block.summary.startswith("Findings")]
-    assert fold.blocks == (Words("Every check and every threshold holds in what stands for each step."),)
+    assert fold.blocks == (Words("Every check and every threshold holds in what was judged last of each step."),)
 
 
 def test_what_was_graded_again_since_it_was_kept_is_a_column_and_what_measures_the_judge_is_none() -> None:

@@ -53,20 +53,24 @@ def run_view(run: Run) -> View:
 
 def _findings(run: Run) -> Fold:
     """The findings of what stands for each step; of many steps, of those that did not pass."""
-    failed = [step.number for step in run.every_step if not _passed(run, step.number)]
+    failed = [step.number for step in run.every_step if _failed(run, step.number)]
     if len(run.every_step) <= MANY_STEPS:
         summary, blocks = "Findings", list(findings_tables(run, standing=True))
     elif failed:
         summary = f"Findings: what did not pass in {counted(len(failed), 'step')}"
         blocks = [block for step in failed for block in findings_tables(run, step, standing=True)]
     else:
-        summary, blocks = "Findings", [Words("Every check and every threshold holds in what stands for each step.")]
+        summary, blocks = (
+            "Findings",
+            [Words("Every check and every threshold holds in what was judged last of each step.")],
+        )
     return Fold(summary=summary, blocks=tuple(blocks), see="%pge show evaluations")
 
 
-def _passed(run: Run, step: int) -> bool:
-    report = run.reported(step)
-    return report is not None and report.verdict == "pass"
+def _failed(run: Run, step: int) -> bool:
+    """Whether what stands for a step, or was tried last, did not pass; not where nothing was judged yet."""
+    reports = [run.reported(step), *reversed(run.evaluations(step).values())]
+    return next((report.verdict != "pass" for report in reports if report), False)
 
 
 def plan_view(run: Run) -> View:
