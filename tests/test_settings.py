@@ -16,12 +16,13 @@ import pytest
 from notebook_shell import Ran, Shell
 
 from pge_nb.bank import practice_task
-from pge_nb.config import IDENTITY, LIMITS, ROLES, WITH_TOOLS, HarnessConfig
+from pge_nb.config import IDENTITY, LIMITS, ROLES, WITH_TOOLS, HarnessConfig, identity
 from pge_nb.errors import BadInput
 from pge_nb.harness import PGEHarness
 from pge_nb.notebook import Place, Room, make_room
+from pge_nb.records import Record, Task
 from pge_nb.settings import AS_FLAGS, Setting, Source, Sources, known, told
-from pge_nb.state import open_run
+from pge_nb.state import StateFile, open_run
 from pge_nb.traits import configurable
 
 TEXTKIT = practice_task("textkit").prompt
@@ -537,3 +538,46 @@ def test_values_are_told_as_a_person_reads_them() -> None:
     assert told({"clarity": 7}) == "clarity=7"
     assert told(("keep", "ask")) == "keep, ask"
     assert (told(None), told({}), told(())) == (None, None, None)
+
+
+# A run that was begun before there was a setting
+
+
+def begun_before_replans(state: Path, **settings: Any) -> Mapping[str, Any]:
+    """The settings of a task section as it was written before there were replans and a second grade."""
+    now = HarnessConfig(shared_state_path=state, model="practice", **settings).settings()
+    was = {name: value for name, value in now.items() if name != "regrade_kept"}
+    was["prompts"] = {name: value for name, value in now["prompts"].items() if name != "replan"}  # type: ignore[union-attr]
+    task = Task(prompt=TEXTKIT, run=identity(TEXTKIT, was), settings=was, practice="textkit")
+    StateFile(state).append(Record(payload=task, by="person"))
+    return was
+
+
+def test_it_is_the_same_task_and_keeps_its_own_ways(tmp_path: Path) -> None:
+    state = tmp_path / "shared_state.md"
+    was = begun_before_replans(state, on_exhausted=("keep", "ask"))
+    config = Sources(directory=tmp_path).settings().config(state)
+    assert config.on_exhausted == ("keep", "replan", "ask")
+    room = make_room(Place(state=state), TEXTKIT, config)
+    assert (room.moved, room.config.on_exhausted) == (None, ("keep", "ask"))
+    run = PGEHarness(HarnessConfig(shared_state_path=state, model="practice")).run(TEXTKIT).run
+    assert run.task.settings == was
+    assert run.settings["on_exhausted"] == ["keep", "ask"]
+    assert not any(section.record.purpose == "kept" for section in run.sections)
+
+
+def test_what_was_chosen_otherwise_is_another_task(tmp_path: Path) -> None:
+    state = tmp_path / "shared_state.md"
+    begun_before_replans(state, on_exhausted=("advance",))
+    with pytest.raises(BadInput, match="on_exhausted"):
+        PGEHarness(HarnessConfig(shared_state_path=state, model="practice")).start(TEXTKIT)
+    place = Place(state=state)
+    assert make_room(place, TEXTKIT, Sources(directory=tmp_path).settings().config(state)).moved == 1
+
+
+def test_settings_at_their_defaults_are_left_out_of_a_new_task() -> None:
+    plain = HarnessConfig(model="practice").settings()
+    assert {"max_replans", "max_flat", "until_met"}.isdisjoint(plain)
+    assert plain["regrade_kept"] is True
+    assert "regrade_kept" not in HarnessConfig(model="practice", regrade_kept=False).settings()
+    assert identity("p", plain) == identity("p", HarnessConfig(model="practice", max_replans=3, max_flat=2).settings())
