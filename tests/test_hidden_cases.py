@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -195,7 +196,10 @@ class Asked:
     def _judged(self, request: Request) -> str:
         """A judge that repeats all that it has read."""
         text = str(request["messages"][0]["content"])
-        told = [item | {"verdict": "fail", "says": text[:1_500]} for item in findings(request, score=2)]
+        miss = text.partition("one that did not: ")[2][:80]
+        cited = re.findall(r'evidence id="(e\d+)" of="c1"', text)[-1:] or ["e1"]
+        said: dict[str, Any] = {"verdict": "fail", "says": f"It misses {miss}", "evidence": cited, "quote": ""}
+        told = [item | said for item in findings(request, score=2)]
         return fenced({"findings": told})
 
     def finding(self, attempt: int = 1) -> Finding:
@@ -219,6 +223,7 @@ def test_a_person_who_confirms_them_makes_them_decide_and_nobody_is_told_which_w
     assert all(str(SECRET) not in text for text in sent)
     again = next(text for text in sent if "This is attempt 2" in text)
     assert "of hidden inputs: 0 of 2 inputs gave what is wanted" in again
+    assert again.count("0 of 2 inputs") == 1
     held = [path for path in tmp_path.rglob("*") if path.is_file() and str(SECRET).encode() in path.read_bytes()]
     assert {path.relative_to(tmp_path).parts[:2] for path in held} <= {(".pge", "withheld"), (".pge", "calls.jsonl")}
 
@@ -232,7 +237,8 @@ def test_of_those_that_nobody_confirmed_the_judge_reads_the_missed_one_and_the_g
     made = [json.dumps(request) for request in asked.requests if role_of(request) == "generate"]
     (again,) = [text for text in made if "This is attempt 2" in text]
     assert "of hidden inputs: 0 of 2 inputs gave what is wanted" in again
-    assert "one that did not" not in again.split("c2: ")[0]
+    assert "It misses" not in again
+    assert all(str(SECRET) not in text for text in made)
 
 
 def test_what_is_struck_out_is_asked_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
