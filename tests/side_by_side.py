@@ -81,7 +81,10 @@ class Player:
             return _json({"title": "t", "scope": "s", "deliverables": list(paths), "steps": steps, "criteria": []})
         if about.phase == "propose":
             return _json(
-                {"deliverables": list(self.files[step]), "checks": [_check(f"step {step} is done"), *self.checks]}
+                {
+                    "deliverables": list(self.files[step]),
+                    "checks": [_check(f"The file reads 'good step {step}'."), *self.checks],
+                }
             )
         if about.phase == "respond":
             return _json({"agreed": True, "reason": "complete"})
