@@ -47,7 +47,7 @@ def builds_on(run: Run, step: int, deliverables: Collection[str]) -> tuple[int, 
 
 def shared_with(run: Run, step: int, deliverables: Collection[str]) -> Iterator[StepContract]:
     """The contracts of the steps before it whose outputs stand, and whose files this step's could break, in their order."""
-    touch = overlap if apart(run) else _same_module
+    touch = _may_touch if apart(run) else _same_module
     for number in builds_on(run, step, deliverables):
         contract = run.contract(number)
         if contract is not None and run.accepted(number) is not None and touch(contract.deliverables, deliverables):
@@ -61,6 +61,11 @@ def overlap(left: Iterable[str], right: Iterable[str]) -> bool:
     """
     names = {_imported_as(path) for path in left}, {_imported_as(path) for path in right}
     return any(one[: len(other)] == other or other[: len(one)] == one for one in names[0] for other in names[1])
+
+
+def _may_touch(left: Collection[str], right: Collection[str]) -> bool:
+    """Whether two steps' files overlap, or may: a step that names none may write any."""
+    return not left or not right or overlap(left, right)
 
 
 def _imported_as(path: str) -> tuple[str, ...]:
@@ -105,7 +110,7 @@ def may_settle(run: Run, step: int) -> bool:
         if stands is None:
             if place[one.number] < place[step] and not _is_held(run, one):
                 return False
-        elif run.state(one.number) not in ENDED and overlap(stands.deliverables, wanted):
+        elif run.state(one.number) not in ENDED and _may_touch(stands.deliverables, wanted):
             return False
     return True
 
@@ -127,14 +132,15 @@ def _is_held(run: Run, step: Step) -> bool:
 
 
 def _wanted(run: Run, step: int) -> set[str]:
-    """Every file that was named while a step's contract was negotiated."""
+    """Every file that was named while a step's contract was negotiated; where nothing is negotiated, the plan's."""
     talk = [section.payload for sections in run.talk(step) for section in sections]
-    return {path for one in talk if isinstance(one, Proposal | Response) for path in one.deliverables or ()}
+    named = {path for one in talk if isinstance(one, Proposal | Response) for path in one.deliverables or ()}
+    return named if talk or run.plan is None else set(run.plan.deliverables)
 
 
 def _shares_before(run: Run, step: int, deliverables: Collection[str], since: float) -> bool:
     contract = run.contract(step)
-    return contract is not None and _settled_at(run, step) < since and overlap(contract.deliverables, deliverables)
+    return contract is not None and _settled_at(run, step) < since and _may_touch(contract.deliverables, deliverables)
 
 
 def _settled_at(run: Run, step: int) -> float:

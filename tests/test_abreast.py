@@ -91,6 +91,20 @@ def test_a_file_that_was_named_and_dropped_in_the_negotiation_counts_as_shared()
     assert now(made) == ["generate 1.1"]
 
 
+@pytest.mark.parametrize("deliverables", [(), ("a.py", "b.py")], ids=["any file", "files of the plan"])
+def test_without_contracts_steps_go_one_after_another(deliverables: tuple[str, ...]) -> None:
+    made = hand(contract=False)
+    steps = tuple(r.Step(number=n, description=f"step {n}") for n in (1, 2))
+    made.add(r.Plan(title="t", scope="s", deliverables=deliverables, steps=steps))
+    assert now(made) == ["settle 1"]
+    made.add(r.StepContract(deliverables=deliverables, checks=CHECKS, agreed=False, origin=""), 1)
+    assert now(made) == ["generate 1.1"]
+    done(made, 1)
+    assert now(made) == ["settle 2"]
+    made.add(r.StepContract(deliverables=deliverables, checks=CHECKS, agreed=False, origin=""), 2)
+    assert builds_on(made.run, 2, deliverables) == (1,)
+
+
 def test_nobody_waits_for_one_that_can_get_no_contract() -> None:
     made = settled(hand((), (1,), ()), 1, "a.py")
     agreed(made, 3, "c.py")
