@@ -13,9 +13,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from filelock import FileLock, Timeout
@@ -70,10 +71,10 @@ _CHILDREN: list[subprocess.Popen[bytes]] = []
 """Those that this process started: asked now and then, they leave no dead entry behind when they end."""
 
 
-def start(state: Path, trace: Path | None = None) -> int:
+def start(state: Path, trace: Path | None = None, told: Mapping[str, str] = MappingProxyType({})) -> int:
     """Start a process that goes on with the run of a state file, traced where a file is named for that; its number.
 
-    ``StateBusy`` where one is at it already.
+    ``told`` are further variables of its environment. ``StateBusy`` where one is at it already.
     """
     import psutil
 
@@ -92,7 +93,7 @@ def start(state: Path, trace: Path | None = None) -> int:
                     *(["--trace", str(trace)] if trace else []),
                 ],
                 cwd=state.parent,
-                env=environment(),
+                env={**environment(), **told},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from messages_stub import MessagesStub
 from notebook_shell import Shell
 from scripted import MODEL, PROMPT, Request, fenced, findings, first_message, role_of, scripted
 
-from pge_nb import HarnessConfig, PGEHarness, Skill, SkillRegistry
+from pge_nb import HarnessConfig, PGEHarness, Skill, SkillRegistry, views
 from pge_nb import records as r
 from pge_nb.bank import practice_task
 from pge_nb.calibration import CalibrationWarning, signed_error
@@ -28,7 +29,8 @@ from pge_nb.display import Table
 from pge_nb.errors import BadInput
 from pge_nb.records import Note, Plan
 from pge_nb.run import Run
-from pge_nb.skills.keeping import FILE, Keeper, data_directory, registry_of
+from pge_nb.skills.keeping import FILE, Keeper, data_directory, registry_of, told_on
+from pge_nb.state import open_run
 
 ROOT = Path(__file__).parents[1]
 LIVE = {"models": {"planner": "m", "generator": "m", "evaluator": "m"}}
@@ -357,6 +359,8 @@ def test_a_run_records_its_evaluations_and_the_next_planner_is_told(live: Messag
     carried("first")
     assert len(rows(registry)) == 4
     second = carried("second")
+    assert "general 6.8 (4 samples)" in views.plan_view(second).html()
+    assert "What the planner was told" not in views.plan_view(first).html()
     asked = [one for one in live.requests if role_of(one) == "planner"]
     hints = (
         "How skills did at earlier work, by task_type (mean score from 0 to 10):\n- general: general 6.8 (4 samples)"
@@ -511,3 +515,16 @@ def test_show_skills_of_a_run_without_any(shell: Shell) -> None:
     shell.cell("%pge run --practice stats --seed 3")
     assert "The registry" in str(shell.cell("%pge show skills").view)
     assert rows(SkillRegistry("kept.sqlite3"))
+
+
+def test_a_detached_run_is_kept_in_the_registry_that_was_chosen_here(shell: Shell, tmp_path: Path) -> None:
+    shell.cell("%config PGE.registry = 'kept.sqlite3'")
+    shell.cell("%pge run away --practice stats --seed 2 --detach")
+    for _ in range(600):
+        if open_run(tmp_path / "away" / "shared_state.md").outcome == "passed":
+            break
+        time.sleep(0.1)
+    assert rows(SkillRegistry(tmp_path / "kept.sqlite3"))
+    assert not (tmp_path / "away" / "kept.sqlite3").exists()
+    assert told_on(None) == {}
+    assert told_on("off") == {"PGE_NB_REGISTRY": "off"}

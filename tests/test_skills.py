@@ -6,6 +6,7 @@ import functools
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -351,6 +352,26 @@ def test_a_recording_brings_its_own_skills_or_none(live: Any, monkeypatch: pytes
         carried(stub, monkeypatch, {})
     replay = HarnessConfig(model="recording:.pge/calls.jsonl", skills={"words": WORDS}).settings()
     assert "skills" not in replay
+
+
+def test_functions_of_steps_side_by_side_are_called_in_threads(live: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = threading.Barrier(2, timeout=20)
+
+    def waits(told: str, tree: Tree) -> Mapping[str, str | bytes]:
+        both.wait()  # for the other step's: one after another, this would fail
+        return {"calc.py" if "Step 1 of 2" in told else "twice.py": CODE[2]}
+
+    def propose(request: Request) -> str:
+        path, call = ("calc.py", "calc.add") if "Step 1 of 2" in first_message(request) else ("twice.py", "twice.add")
+        check = {"says": "it adds", "method": "oracle", "args": {"call": call, "args": [2, 3], "returns": 5}}
+        return fenced({"deliverables": [path], "checks": [check]})
+
+    apart = {**PLAN, "deliverables": ["calc.py", "twice.py"]}
+    apart["steps"] = [{**step, "depends_on": [], "skill_type": "adder"} for step in PLAN["steps"]]  # type: ignore[attr-defined]
+    with live(planner=lambda _: fenced(apart), propose=propose) as stub:
+        run, _ = with_function(waits, stub, monkeypatch, max_parallel=2)
+    assert run.outcome == "passed"
+    assert [attempt(run, step).notes for step in (1, 2)] == [("made with the skill 'adder'",)] * 2
 
 
 # Practice

@@ -17,6 +17,7 @@ from ..models.choose import models_in
 from ..models.ledger import spent_in
 from ..models.limits import DEFAULT_DOLLARS, Prices
 from ..run import Run
+from ..skills.keeping import told_on
 from ..views.ends import foot, title
 from .here import Here
 from .standing import run_view
@@ -30,7 +31,7 @@ def send_away(harness: PGEHarness, run: Run, *said: str) -> View:
     limit = DEFAULT_DOLLARS if limits.max_dollars is None else limits.max_dollars
     most = max(0.0, limit - before) if Prices.load().bind(models_in(run.settings)) else 0.0
     kernel.HERE.check_room(most, limits)
-    number = detached.start(path, harness.config.trace_path)
+    number = detached.start(path, harness.config.trace_path, told_on(harness.config.registry))
     kernel.HERE.lend(most, came_to(path, log, before))
     told = (
         f"Process {number} carries it on, whatever becomes of this kernel and this tab.",

@@ -39,6 +39,13 @@ def registry_of(
     return SkillRegistry(data_directory(environ) / FILE) if is_live(settings) else None
 
 
+def told_on(chosen: Path | str | None) -> dict[str, str]:
+    """The variable that tells another process, in another directory, of the registry that was chosen here."""
+    if chosen is None:
+        return {}
+    return {VARIABLE: OFF if str(chosen) == OFF else str(_expanded(Path(chosen)).absolute())}
+
+
 class Keeper:
     """Keeps how the skills of one run did, whichever thread asks for it; where that cannot be, the run goes on without it."""
 

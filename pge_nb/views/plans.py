@@ -31,6 +31,8 @@ def plan_blocks(run: Run, *, drawn: bool = True) -> Iterator[Block]:
     yield Words(f"Scope: {plan.scope}")
     if plan.deliverables:
         yield Words("Deliverables: " + ", ".join(plan.deliverables))
+    if plan.hints:
+        yield Fold(summary="What the planner was told of earlier work", blocks=(Verbatim(text=plan.hints),))
     yield Fold(summary="The prompt", blocks=(Verbatim(text=run.task.prompt),))
 
 
