@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .decisions import MOST_PIECES, most_replans
 from .models.choose import is_practice, models_in
 from .models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS, Prices
 from .payloads import Json
-from .phases import GATE_EVALUATIONS, ROLE_OF, PhaseName, canaries_shown, negotiation, number, takes_hidden
+from .phases import GATE_EVALUATIONS, ROLE_OF, PhaseName, canaries_shown, negotiation, number, takes_hidden, takes_part
 from .prose import counted
 from .records import Call, Record, Section, Task, Usage
 from .run import ENDED, Run
+from .vague_parts import looks_twice
 
 LIKELY_STEPS, LIKELY_ATTEMPTS = 3, 2
 ASKED = 2
@@ -128,11 +129,12 @@ def _counts(settings: Mapping[str, Json], run: Run) -> dict[PhaseName, tuple[int
     """Phase -> the least, likely and most calls that are still to come."""
     found: dict[PhaseName, tuple[int, int, int]] = dict.fromkeys(TYPICAL, (0, 0, 0))
     if run.plan is None:
-        most = int(number(settings, "max_steps"))
+        planned = takes_part(settings, "planner")
+        most = int(number(settings, "max_steps")) if planned else 1
         times = (1, min(LIKELY_STEPS, most), most)
         for phase, calls in _step_counts(settings, _begun(settings), 0):
             found[phase] = _plus(found[phase], _times(calls, times))
-        found["plan"] = (1, 1, ASKED)
+        found["plan"] = (1, 1, ASKED + ASKED * looks_twice(settings)) if planned else (0, 0, 0)
         found["evaluate"] = _plus(found["evaluate"], _canaries(settings, run))
         return found
     for step in run.steps:
@@ -149,6 +151,7 @@ def _counts(settings: Mapping[str, Json], run: Run) -> dict[PhaseName, tuple[int
 def _canaries(settings: Mapping[str, Json], run: Run) -> tuple[int, int, int]:
     """Calls to a judge that is shown known-bad work: none where it never has anything to decide."""
     wanted = settings.get("canaries")
+    wanted = wanted if takes_part(settings, "evaluator") else 0
     left = max(0, wanted - len(canaries_shown(run))) if isinstance(wanted, int) else 0
     return 0, left, left * ASKED
 
@@ -177,7 +180,7 @@ def _begun(settings: Mapping[str, Json]) -> Run:
 
 def _cut_into(settings: Mapping[str, Json], cuts: int) -> tuple[int, int]:
     """How many replans may come of one step that was cut so often already, and how many smaller steps of them in all."""
-    ways = settings["on_exhausted"]
+    ways = settings["on_exhausted"] if takes_part(settings, "planner") and takes_part(settings, "evaluator") else []
     left = most_replans(settings) - cuts if isinstance(ways, list) and "replan" in ways else 0
     replans = sum(MOST_PIECES**depth for depth in range(left))
     return replans, replans * MOST_PIECES
@@ -190,12 +193,15 @@ def _own_counts(settings: Mapping[str, Json], run: Run, step: int) -> Iterator[t
         own, others = int(due == "propose"), int(due != "settle")
         yield "propose", (own, own, max(own, rounds - len(run.of("proposal", step))) * ASKED)
         yield "respond", (others, others, max(others, rounds - len(run.of("response", step))) * ASKED)
-    allowed = 1 + int(number(settings, "max_retries_per_step"))
+    judged_at_all = takes_part(settings, "evaluator")
+    allowed = 1 + int(number(settings, "max_retries_per_step")) if judged_at_all else 1
     made, judged = len(run.attempts(step)), len(run.evaluations(step))
-    first = int(made == judged)
+    first = int(made == judged) if judged_at_all else int(not made)
     likely = max(min(LIKELY_ATTEMPTS, allowed), made + first)
     if not _by_function(settings, run, step):
         yield "generate", (first, likely - made, max(first, allowed - made) * ASKED)
+    if not judged_at_all:
+        return
     yield "evaluate", (1, max(1, likely - judged), max(1, allowed - judged) * ASKED * GATE_EVALUATIONS)
     if settings.get("regrade_kept") and allowed > 1:
         yield "evaluate", (0, 0, ASKED)
@@ -231,7 +237,7 @@ def _ahead(
     prices: Prices,
 ) -> Ahead:
     usages = [call.usage for call in own.get(phase) or [call for made in own.values() for call in made]]
-    usage = _mean(usages) if usages else TYPICAL[phase]
+    usage = _mean(usages) if usages else _typical(settings, phase)
     amounts = [prices.cost(model, usage) for model in _models(settings, phase)]
     return Ahead(
         phase=phase,
@@ -241,6 +247,14 @@ def _ahead(
         tokens=usage.total,
         dollars=_dearest(amounts),
     )
+
+
+def _typical(settings: Mapping[str, Json], phase: PhaseName) -> Usage:
+    """What a call of a phase takes where nothing is known; who judges in the generator's turns reads them again."""
+    usage, before = TYPICAL[phase], TYPICAL["generate"]
+    if phase == "evaluate" and settings.get("evaluator") == "self":
+        return replace(usage, input_tokens=usage.input_tokens + before.input_tokens + before.output_tokens)
+    return usage
 
 
 def _mean(usages: Sequence[Usage]) -> Usage:
@@ -256,8 +270,9 @@ def _mean(usages: Sequence[Usage]) -> Usage:
 def _models(settings: Mapping[str, Json], phase: PhaseName) -> list[str]:
     """The models that may be asked in a phase: the role's, and where attempts are made those of the skills."""
     models, skills = settings.get("models"), settings.get("skills")
-    role = str(models.get(ROLE_OF[phase], "")) if isinstance(models, dict) else ""
-    return [role, *(models_in({"skills": skills}) if phase == "generate" else [])]
+    makes = phase == "generate" or (phase == "evaluate" and settings.get("evaluator") == "self")
+    role = str(models.get("generator" if makes else ROLE_OF[phase], "")) if isinstance(models, dict) else ""
+    return [role, *(models_in({"skills": skills}) if makes else [])]
 
 
 def _dearest(amounts: Sequence[float | None]) -> float | None:

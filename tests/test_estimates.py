@@ -27,9 +27,9 @@ def test_before_a_plan_the_calls_go_from_one_step_passed_at_once_to_all_that_may
     told = estimate(SETTINGS, Run(), PRICED)
     # Least: plan; then of one step propose, respond, generate, evaluate. Likely: 3 steps with 2 attempts each.
     # Most: 4 steps of 3 rounds x 2 agents x 2 + 3 attempts x (2 + 2 x 3) + the grade of what is kept, twice; each is cut, by a
-    # call that is made twice, into 4 such steps; and the plan twice.
+    # call that is made twice, into 4 such steps; and the plan and a second look at it, twice each.
     step = 12 + 24 + 2
-    assert told.calls == (5, 1 + 3 * (2 + 4), 2 + 4 * (step + 2 + 4 * step))
+    assert told.calls == (5, 1 + 3 * (2 + 4), 4 + 4 * (step + 2 + 4 * step))
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,45 @@ def test_before_a_plan_the_calls_go_from_one_step_passed_at_once_to_all_that_may
 )
 def test_replans_are_counted_as_far_as_they_may_go(changed: dict[str, Json], steps: int, replans: int) -> None:
     told = estimate({**SETTINGS, "max_steps": 1, **changed}, Run(), PRICED)
-    assert told.calls == (5, 1 + 6, 2 + 38 * steps + 2 * replans)
+    assert told.calls == (5, 1 + 6, 4 + 38 * steps + 2 * replans)
     by_phase = {one.phase: one for one in told.phases}
     assert (by_phase["replan"].likely, by_phase["replan"].most) == (0, 2 * replans)
+
+
+@pytest.mark.parametrize(
+    ("changed", "calls"),
+    [
+        # One step of propose, respond, generate, evaluate, with a second attempt likely; at most 12 + 24 + 2 calls.
+        ({"planner": False}, (4, 6, 38)),
+        # The plan, then generate and evaluate alone: likely 3 steps.
+        ({"contract": False, "max_steps": 4}, (3, 1 + 3 * 4, 4 + 4 * 26)),
+        # The plan, then propose, respond and one attempt a step; nothing is graded, kept or cut.
+        ({"evaluator": "off", "max_steps": 4, "canaries": 2, "hidden_cases": 2}, (4, 1 + 3 * 3, 4 + 4 * (12 + 2))),
+        ({"evaluator": "self", "max_steps": 4}, (5, 1 + 3 * 6, 4 + 4 * 38)),
+        ({"second_look": False, "max_steps": 1}, (5, 7, 2 + 38)),
+        ({"planner": False, "contract": False, "evaluator": "off"}, (1, 1, 2)),
+    ],
+)
+def test_who_takes_no_part_is_asked_nothing(changed: dict[str, Json], calls: tuple[int, int, int]) -> None:
+    without = {**SETTINGS, "max_replans": 0, **changed}
+    assert estimate(without, Run(), PRICED).calls == calls
+    begun = Hand(**{**MODELS, "max_replans": 0, **changed})
+    assert estimate(without, begun.run, PRICED).calls == calls
+
+
+def test_who_judges_itself_is_the_generators_model_and_reads_its_turns_again() -> None:
+    models: dict[str, Json] = {"models": {"planner": "m", "generator": "dear", "evaluator": "m"}}
+    prices = Prices(models={**PRICED.models, "dear": Price(input=9.0, output=9.0, cache_read=1.0, cache_write=9.0)})
+    fresh, own = (
+        {one.phase: one for one in estimate({**SETTINGS, **models, "evaluator": mode}, Run(), prices).phases}[
+            "evaluate"
+        ]
+        for mode in ("fresh", "self")
+    )
+    assert own.tokens == fresh.tokens + TYPICAL["generate"].total
+    assert own.dollars is not None
+    assert fresh.dollars is not None
+    assert own.dollars > 5 * fresh.dollars
 
 
 def test_a_step_that_was_cut_is_cut_no_more() -> None:

@@ -29,7 +29,7 @@ LAYERS = """
     config
     reviews skills
     results estimates
-    contracts decisions approval moving inputs pauses driving traced_run
+    contracts decisions approval vague_parts moving inputs pauses driving traced_run
     detached
     state workspace models prompts
     sections

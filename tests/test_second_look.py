@@ -14,12 +14,12 @@ from notebook_shell import Shell
 from scripted import CHECKS, MODEL, PLAN, PROMPT, Request, fenced, first_message, role_of, scripted, step_of
 
 from pge_nb import bank
-from pge_nb.agents.second_look import NAME, is_looked_for
 from pge_nb.config import HarnessConfig
 from pge_nb.harness import PGEHarness
 from pge_nb.records import Plan, Proposal, Response
 from pge_nb.run import Run, same
 from pge_nb.state import open_run
+from pge_nb.vague_parts import SECOND_LOOK, is_looked_for
 
 VAGUE = "add works correctly"
 SHARP = "add(2, 3) returns 5"
@@ -180,7 +180,7 @@ def test_the_planner_looks_once_more_where_the_rule_sees_nothing_that_could_be_s
     assert f"- 1.2: {SHARP}" in told
     assert plan_of(run).steps[0].success == ("add(2, 3) gibt 5 zurück", SHARP)
     assert plan_of(run).notes == (f"second look: in step 1, {german!r} became 'add(2, 3) gibt 5 zurück'",)
-    assert [call.id.split("/")[:2] for call in plan_of(run).calls] == [["planner", "plan"], ["planner", NAME]]
+    assert [call.id.split("/")[:2] for call in plan_of(run).calls] == [["planner", "plan"], ["planner", SECOND_LOOK]]
     text = (tmp_path / "shared_state.md").read_text("utf-8")
     assert "second look: in step 1" in text
 
@@ -257,7 +257,7 @@ def test_a_run_that_is_stopped_after_the_look_asks_nobody_twice(served: Served, 
 def test_a_run_that_was_begun_without_the_look_goes_on_without_it(served: Served, tmp_path: Path) -> None:
     settings = config(tmp_path).settings()
     assert is_looked_for(settings)
-    prompts = {name: value for name, value in settings["prompts"].items() if name != NAME}  # type: ignore[union-attr]
+    prompts = {name: value for name, value in settings["prompts"].items() if name != SECOND_LOOK}  # type: ignore[union-attr]
     assert not is_looked_for({**settings, "prompts": prompts})
     old = {name: value for name, value in settings.items() if name != "prompts"}
     assert not is_looked_for(old)

@@ -29,6 +29,7 @@ from ..records import (
 )
 from ..reviews import Outcome, looked
 from ..run import Run
+from ..vague_parts import earlier_checks, left_vague, vague_checks
 from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
 from ..workspace import EvidenceBook, laid, layered
 from . import canaries, withholding
@@ -42,7 +43,6 @@ from .judging import Docket, difference, laid_before, shared_out
 from .loop import turns
 from .raters import of_attempt, system_of
 from .replies import Unusable, json_alone
-from .second_look import earlier_checks, left_vague, vague_checks
 from .terms import Terms, answer_shape, method_lines, promised, read_terms, shown
 
 LOOKED_AT_ONLY = frozenset({"artifact", "file", "rule", "reference", "read", "list", "search"})

@@ -32,6 +32,7 @@ from ..records import (
 )
 from ..run import Run
 from ..skills import Does, FrozenSkill, carried_out, contents, source_hash
+from ..vague_parts import earlier_checks, left_vague, vague_checks
 from ..verdict import JUDGE
 from ..workspace import laid, layered
 from .bench import TOOLS, Bench
@@ -39,7 +40,6 @@ from .equipment import Agent, Asked, ask, effort_of, model_of, turn_limits, whol
 from .inputs_told import inputs_told
 from .loop import Tool, Turns, turns
 from .replies import Files, Unusable, files_in, json_somewhere
-from .second_look import earlier_checks, left_vague, vague_checks
 from .skilled import skill_of, skill_told, tools_told
 from .terms import Terms, changeable, method_lines, promised, proposal_shape, read_terms, shown
 from .withholding import how_many, missed_on

@@ -16,6 +16,7 @@ from ..prose import counted
 from ..records import Criterion, Plan, Record, Weight
 from ..run import Run
 from ..skills import frozen_in, hints_in
+from ..vague_parts import left_vague, vague_steps
 from ..verdict import meant
 from ..workspace import composed, refused
 from . import replanning
@@ -24,7 +25,7 @@ from .inputs_told import inputs_told
 from .one_step import UNUSABLE, default_criteria, of_prompt
 from .planned import read_steps, text, texts
 from .replies import Unusable, json_somewhere
-from .second_look import left_vague, second_look, vague_steps
+from .second_look import second_look
 from .skilled import skills_told, unknown_skill, with_known_skills
 
 MAX_CRITERIA = 8

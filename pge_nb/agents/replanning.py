@@ -14,10 +14,10 @@ from ..prompts import fill
 from ..records import Attempt, EvaluationReport, Plan, Record, Replan, Step
 from ..run import Run
 from ..skills import frozen_in
+from ..vague_parts import vague_steps
 from .equipment import Equipment, ask, effort_of, model_of
 from .planned import read_steps, text
 from .replies import Unusable, json_somewhere
-from .second_look import vague_steps
 from .skilled import skills_told, unknown_skill, with_known_skills
 from .terms import shown
 
