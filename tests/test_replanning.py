@@ -15,16 +15,21 @@ from scripted import ADD, CHECKS, MODEL, PROMPT, TWICE, Request, fenced, finding
 
 from pge_nb import bank, frames, views
 from pge_nb import records as r
+from pge_nb.agents.frozen import freeze
+from pge_nb.agents.raters import rater_of
 from pge_nb.agents.replanning import brief, in_place, read_cut
 from pge_nb.agents.replies import Unusable
 from pge_nb.config import HarnessConfig
 from pge_nb.exports.handoff import files as handoff
 from pge_nb.exports.history import commits
 from pge_nb.harness import PGEHarness
+from pge_nb.models.practice import Practice
 from pge_nb.phases import Phase, due
 from pge_nb.results import result_of
 from pge_nb.run import Run, same
 from pge_nb.state import open_run
+from pge_nb.studies.items import items, truth_of
+from pge_nb.workspace import Objects
 
 WRONG = "def add(a, b):\n    return a - b\n"
 MINUS = '\n\ndef minus(a, b):\n    """The difference."""\n    return a - b\n'
@@ -328,6 +333,23 @@ def test_side_by_side_a_replan_waits_for_the_others_and_the_end_is_the_same(tmp_
     one, other = ended("whole", broken=False), ended("broken", broken=True)
     assert len(one.replans) >= 2
     assert same(one, other)
+
+
+def test_the_bank_knows_what_is_so_of_the_pieces_and_a_replay_asks_about_them(tmp_path: Path) -> None:
+    settings: Any = {"max_retries_per_step": 1, "degrade_floor": 9.5, "on_exhausted": ("replan", "advance")}
+    config = HarnessConfig(
+        shared_state_path=tmp_path / "shared_state.md", model="practice:skill=0.2,seed=3", **settings
+    )
+    run = PGEHarness(config).run(bank.practice_task("textkit").prompt).run
+    pieces = [step.number for step in run.steps if run.part(step.number)]
+    assert len(pieces) > 1
+    assert {one.step for one in items(run)} == {step.number for step in run.every_step}
+    for step in pieces:
+        report = run.evaluation(step, 1)
+        assert report is not None
+        assert truth_of(run, step, report, {})
+        asked = freeze(run, step, 1, Objects(tmp_path)).request(rater_of(run.settings), 0)
+        assert "not of the practice bank" not in Practice("practice:seed=5").reply(asked).text
 
 
 # Pure parts

@@ -31,7 +31,8 @@ class Frozen:
     """What a rater is asked of one attempt.
 
     ``claims`` are what reviews decided, ``docket`` what is left to a judge with all evidence, ``brief`` the message of the
-    gate's judge. ``practice`` is the practice task's name.
+    gate's judge. ``practice`` is the practice task's name, ``part`` the part of a planned step that the step is, as `Run.part`
+    says it.
     """
 
     run: str
@@ -45,6 +46,7 @@ class Frozen:
     brief: str
     missing: tuple[str, ...]
     max_tokens: int
+    part: str = ""
 
     def request(self, rater: Rater, sample: int) -> Request:
         """The judge call."""
@@ -55,6 +57,7 @@ class Frozen:
             step=self.step,
             attempt=self.attempt,
             task=self.practice,
+            part=self.part,
             attempt_hash=self.attempt_hash,
             checks=tuple(check.id for check in self.docket.checks),
             criteria=tuple(criterion.name for criterion in self.docket.criteria),
@@ -104,6 +107,7 @@ def freeze(run: Run, step: int, attempt: int, objects: Objects) -> Frozen:
         brief="\n\n".join(filter(None, (said, inputs_told(run), laid))),
         missing=made.missing,
         max_tokens=int(number(run.settings, "max_tokens")),
+        part=run.part(step),
     )
 
 

@@ -65,7 +65,7 @@ def items(runs: Run | Iterable[Run]) -> tuple[Item, ...]:
 def _of_run(run: Run) -> Iterator[Item]:
     task = task_of(run)
     criteria = {criterion.name: criterion for criterion in (run.plan.criteria if run.plan else ())}
-    for step in run.steps:
+    for step in run.every_step:
         contract, seen = run.contract(step.number), set()
         checks = {check.id: check for check in contract.checks} if contract else {}
         for attempt, report in run.evaluations(step.number).items():
@@ -120,8 +120,8 @@ class Known:
 def truth_of(run: Run, step: int, report: EvaluationReport, threshold_of: dict[str, Criterion]) -> dict[str, Known]:
     """What the bank knows of an attempt: on -> verdict ("" for the whole attempt). Empty where it knows nothing."""
     task = run.task.practice
-    known = bank.truth(task, report.attempt_hash) if task is not None else None
-    if known is None or known.step != step:
+    known = bank.truth(task, report.attempt_hash, run.part(step)) if task is not None else None
+    if known is None or known.step != run.line(step)[0]:
         return {}
     told: dict[str, Known] = {}
     for finding in judged(report):

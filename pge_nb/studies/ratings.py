@@ -106,7 +106,7 @@ def _rows(
 
     for run in runs:
         criteria = {criterion.name: criterion for criterion in (run.plan.criteria if run.plan else ())}
-        for step in run.steps:
+        for step in run.every_step:
             told: set[str] = set()
             for section in run.of("evaluation", step.number):
                 report, purpose = section.payload, section.record.purpose

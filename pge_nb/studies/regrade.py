@@ -174,7 +174,7 @@ def _attempts(run: Run) -> Iterator[tuple[Frozen, EvaluationReport]]:
     if run.root is None:
         raise BadInput("This run was not opened from a file.", "Open it with open_run(PATH).")
     objects = Objects(run.root)
-    for step in run.steps:
+    for step in run.every_step:
         for attempt, report in run.evaluations(step.number).items():
             yield freeze(run, step.number, attempt, objects), report
 

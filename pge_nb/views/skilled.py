@@ -68,7 +68,7 @@ def _of_run(run: Run) -> Block:
         return Words("This run has no skills of its own, and no plan yet.")
     if skills:
         return Table(caption="The skills of this run", heads=HEADS, rows=tuple(_rows(run, skills)))
-    named = {step.skill_type: None for step in run.steps}
+    named = {step.skill_type: None for step in run.every_step}
     caption = "This run has no skills of its own; these are words of the planner's"
     return Table(
         caption=caption, heads=HEADS, rows=tuple((name, None, "the generator", *_done(run, name)) for name in named)
@@ -85,7 +85,7 @@ def _rows(run: Run, skills: dict[str, FrozenSkill]) -> Iterator[tuple[Cell, ...]
 
 def _done(run: Run, skill: str) -> tuple[Cell, Cell, Cell]:
     """The steps that have a skill, and of their evaluations at the gate the number and the mean score."""
-    steps = [step.number for step in run.steps if step.skill_type == skill]
+    steps = [step.number for step in run.every_step if step.skill_type == skill]
     reports = [report for step in steps for report in run.evaluations(step).values()]
     scores = [report.overall for report in reports if report.overall is not None]
     return ", ".join(map(str, steps)) or None, len(reports), sum(scores) / len(scores) if scores else None

@@ -53,7 +53,7 @@ class Board:
         """Take in the newest section; None: a run that goes on from here."""
         calls = run.calls if section is None else getattr(section.payload, "calls", ())
         self._count(calls if isinstance(calls, Sequence) else ())  # a receipt has their number
-        self.steps = [(step.number, step.description, run.state(step.number)) for step in run.steps]
+        self.steps = [(step.number, step.description, run.state(step.number)) for step in run.every_step]
         self.doing = {(words := _in_words(phase)): self.doing.get(words, at) for phase in due(run)}
 
     def hear(self, text: str) -> None:
@@ -81,8 +81,9 @@ class Board:
         dollars = "no price known" if self.dollars is None else f"${self.dollars:.4f}" if self.dollars else "$0"
         parts = [counted(self.calls, "call"), counted(self.tokens, "token"), dollars, _clock(at - self.began)]
         if self.steps:
-            done = sum(state in DONE for _, _, state in self.steps)
-            parts.insert(0, f"{done} of {counted(len(self.steps), 'step')} done")
+            states = [state for _, _, state in self.steps if state != "replanned"]
+            done = sum(state in DONE for state in states)
+            parts.insert(0, f"{done} of {counted(len(states), 'step')} done")
         return " · ".join(parts)
 
     def progress(self) -> str:
