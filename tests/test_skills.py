@@ -610,3 +610,9 @@ def test_a_cell_names_the_skills_and_the_run_goes_on_with_their_functions(
         without = shell.cell(cell.replace(" --skills ways", ""))
     assert "nobody was asked" in str(again.view)
     assert "Another task stood here (another skills" in str(without.view)
+
+
+def test_every_view_names_the_practice_models_of_skills(shell: Shell) -> None:
+    skills = {"able": Skill(description="able", model="practice:skill=1.0")}
+    PGEHarness(HarnessConfig(model="practice:seed=2", skills=skills)).run(practice_task("stats").prompt)
+    assert "Practice model (practice:seed=2, practice:skill=1.0): simulated" in str(shell.cell("%pge").view)

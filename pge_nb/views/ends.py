@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..abreast import blocked_by
 from ..agents.canaries import tried
 from ..config import uses_practice
+from ..models.choose import models_in
 from ..models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS
 from ..phases import takes_part
 from ..prose import counted, removed_in_words
@@ -73,8 +74,7 @@ def caveats(run: Run) -> Iterator[str]:
     """What a reader must not miss, a line each."""
     yield from redacted(run)
     if uses_practice(run.task.settings):
-        models = run.task.settings["models"]
-        names = sorted(set(map(str, models.values()))) if isinstance(models, dict) else []
+        names = sorted(set(models_in(run.task.settings)))
         yield f"Practice model ({', '.join(names)}): simulated, no language model wrote or judged anything here."
     yield from _off(run)
     isolation = {run.task.isolation, *(report.isolation for report in _reports(run))} - {""}
