@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .. import frames
@@ -45,13 +47,30 @@ def chart(run: Run, trajectory: DataFrame) -> Picture:
     steps = set(trajectory["step"])
     decisions, cost = (frame[frame["step"].isin(steps)] for frame in (frames.decisions(run), frames.cost(run)))
 
-    def draw() -> bytes:
-        with held_back():
-            from .. import charts
+    numbers = Numbers.of(trajectory, decisions, cost)
+    return Picture(draw=lambda: _drawn(numbers), alt=alt_text(trajectory, decisions, cost))
 
-            return charts.png(charts.trajectory_chart(trajectory, decisions, cost))
 
-    return Picture(draw=draw, alt=alt_text(trajectory, decisions, cost))
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What a chart is drawn from; equal where ``told``, the frames as text, is."""
+
+    told: tuple[str, ...]
+    frames: tuple[DataFrame, ...] = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, *frames: DataFrame) -> Numbers:
+        """The frames, and their text without how long anything took: that is not drawn."""
+        return cls(tuple(frame.drop(columns="seconds", errors="ignore").to_csv() for frame in frames), frames)
+
+
+@functools.lru_cache(maxsize=32)
+def _drawn(numbers: Numbers) -> bytes:
+    """The picture. It takes half a second, and views of a run are asked for again and again."""
+    with held_back():
+        from .. import charts
+
+        return charts.png(charts.trajectory_chart(*numbers.frames))
 
 
 def _ranges(numbers: list[int]) -> str:
