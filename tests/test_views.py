@@ -91,7 +91,9 @@ def test_evaluations_are_a_table_a_step_with_a_column_an_evaluation() -> None:
 
 def test_a_cell_opens_to_finding_evidence_and_quote() -> None:
     html = views.evaluations_view(sample_run(), 1).html()
-    cell = re.search(r"<td[^>]*><details><summary>(?:(?!</summary>).)*fail</span> 4</summary>(.*?)</details>", html)
+    cell = re.search(
+        r"<td[^>]*><details><summary[^>]*>(?:(?!</summary>).)*fail</span> 4</span></summary>(.*?)</details>", html
+    )
     assert cell is not None
     for said in ("4 against 7. correctness, looked at", "Decided by judge.", "e4 (file)", "“def slug(title):”"):
         assert said in cell[1]

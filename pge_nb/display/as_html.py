@@ -83,12 +83,15 @@ def _cell(cell: Cell) -> str:
 
 
 def _mark(mark: Mark) -> str:
-    return badge(mark.word) if mark.score is None else f"{badge(mark.word)} {number(mark.score)}"
+    if mark.score is None:
+        return badge(mark.word)
+    return f'<span style="white-space:nowrap">{badge(mark.word)} {number(mark.score)}</span>'
 
 
 def _opening(cell: Opening) -> str:
     inner = "".join(map(html_of, cell.blocks))
-    return f'<details><summary>{_mark(cell.mark)}</summary><div style="{OPEN_STYLE}">{inner}</div></details>'
+    summary = f'<summary style="white-space:nowrap">{_mark(cell.mark)}</summary>'
+    return f'<details>{summary}<div style="{OPEN_STYLE}">{inner}</div></details>'
 
 
 def _share(share: Share) -> str:
@@ -117,7 +120,8 @@ def _held(cell: Cell, *more: str) -> str:
     if not isinstance(cell, str) or len(cell) <= 12:
         return f' style="{style}"'
     # Words of people and agents run in their own direction, and a long one must not widen the page.
-    return f' dir="auto" style="{style};word-break:break-word"'
+    least = ";min-width:110px" if len(cell) > 24 else ""
+    return f' dir="auto" style="{style}{least};word-break:break-word"'
 
 
 def _fold(fold: Fold) -> str:
