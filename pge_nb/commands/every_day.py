@@ -152,7 +152,7 @@ def answer(
     detach: Annotated[bool, "go on in a process of its own: the kernel is free at once"] = False,
     no_widgets: NoWidgets = False,
 ) -> View:
-    """Answer the open question, and go on."""
+    """Answer the open question (approve, retry, keep, advance or stop), and go on."""
     run = here.needs_run()
     harness = harness_over(here, run)
     harness.answer(choice, body.strip() or " ".join(hint), step)
