@@ -59,6 +59,34 @@ def test_a_lesson_shows_the_same_after_a_restart_and_appends_nothing(shell: Shel
     assert (tmp_path / "shared_state.md").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("floor", "task", "said"),
+    [
+        ("9.5", "stats", "stand in place of step"),
+        ("9.5", "calculator", "could not be cut into smaller ones"),
+        ("0.0", "stats", "(kept): "),
+    ],
+)
+def test_an_evaluations_cell_carries_out_what_its_decision_has_done_at_once(
+    floor: str, task: str, said: str, shell: Shell, tmp_path: Path
+) -> None:
+    """A step is cut, or cannot be; what was kept is graded again. The lesson is the run that one cell makes, as ever."""
+    shell.cell(f"%config PGE.degrade_floor = {floor}")
+    flags = f"--practice {task} --seed 2 --skill 0.2 --max-retries 1"
+    first = walked(shell, f"%pge plan {flags}")
+    assert any(said in text for text in first)
+    shell.cell(f"%pge run other {flags}")
+    assert same(state(tmp_path), state(tmp_path / "other"))
+    shell.cell("%pge .")
+    before = (tmp_path / "shared_state.md").read_bytes()
+    shell.cell("%unload_ext pge_nb")
+    shell.cell("%load_ext pge_nb")
+    shell.cell(f"%config PGE.degrade_floor = {floor}")
+    assert walked(shell, f"%pge plan {flags}") == first
+    assert walked(shell, f"%pge plan {flags}") == first, "run from the top once more, in the same kernel"
+    assert (tmp_path / "shared_state.md").read_bytes() == before
+
+
 def test_bare_cells_walk_through_a_run_that_one_cell_made(shell: Shell, tmp_path: Path) -> None:
     shell.cell("%pge run --practice stats --seed 2 --skill 0.3")
     before = (tmp_path / "shared_state.md").read_bytes()

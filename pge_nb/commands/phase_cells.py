@@ -8,7 +8,7 @@ draws the same after a restart, and calls nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -17,7 +17,8 @@ from ..display import View, Words
 from ..errors import BadInput
 from ..harness import PGEHarness
 from ..phases import Phase, PhaseName, due, takes_part
-from ..records import Amendment, Decision, Section
+from ..prose import replanned_in_words
+from ..records import Amendment, Decision, Plan, Replan, Section
 from ..run import Run
 from ..views.attempts import attempt_view
 from ..views.ends import next_move, open_questions
@@ -31,7 +32,7 @@ PHASES: Mapping[Cell, frozenset[PhaseName]] = {
     "plan": frozenset({"plan", "one_step"}),
     "contract": frozenset({"propose", "respond", "settle", "withhold"}),
     "generate": frozenset({"generate"}),
-    "evaluate": frozenset({"evaluate", "decide"}),
+    "evaluate": frozenset({"evaluate", "decide", "replan"}),
 }
 ENDS_IN: Mapping[Cell, str] = {
     "plan": "plan",
@@ -148,18 +149,34 @@ def _told_so_far(run: Run, cell: Cell) -> Told:
             said[record.step] = payload.text
         elif record.kind == "evaluation":
             judged.add(where)
-        elif record.kind == ENDS_IN[cell] and (cell != "evaluate" or unjudged or where in judged):
+        elif _ends(section, cell) and (cell != "evaluate" or unjudged or where in judged):
             judged.discard(where)  # a decision that follows an answer is no evaluation
             pieces.append(Piece(section=section, body=said.pop(record.step, ""), upto=_upto(run, section)))
     return Told(pieces=tuple(pieces), waiting=said)
 
 
+def _ends(section: Section, cell: Cell) -> bool:
+    """Whether the cell's work ends in this section. A replan is part of an evaluation's decision, not a plan of its own."""
+    return section.record.kind == ENDS_IN[cell] and _replan(section) is None
+
+
+def _replan(section: Section) -> Replan | None:
+    return section.payload.replan if isinstance(section.payload, Plan) else None
+
+
 def _upto(run: Run, section: Section) -> int:
-    """How many sections stood when the phase had ended in this one."""
+    """How many sections stood when the phase had ended in this one, with all that its decision had done at once."""
     end = section.seq + 1
-    while end < len(run.sections) and run.sections[end].record.kind in FOLLOWS:
+    while end < len(run.sections) and _follows(run.sections[end], run.sections[end - 1]):
         end += 1
     return end
+
+
+def _follows(section: Section, before: Section) -> bool:
+    """Whether a section belongs to the phase that ended before it: what was kept is graded, a step is cut, or cannot be."""
+    record, cut = section.record, _replan(before)
+    again = record.kind == "decision" and cut is not None and not cut.by
+    return record.kind in FOLLOWS or record.purpose == "kept" or _replan(section) is not None or again
 
 
 def _shown(
@@ -254,6 +271,17 @@ def _told(phase: Phase) -> str:
     return f"{_cell(phase)}{at}"
 
 
+def _decided(sections: Sequence[Section]) -> Iterator[Words]:
+    """What was decided, and what came of a replan."""
+    for section in sections:
+        payload, replan = section.payload, _replan(section)
+        if isinstance(payload, Decision):
+            yield Words(f"Decision: {payload.action}: {payload.reason}.")
+        elif replan is not None:
+            said = replanned_in_words(replan)
+            yield Words(f"{said[0].upper()}{said[1:]}: {replan.why}")
+
+
 def _drawn(run: Run, cell: Cell, piece: Piece) -> View:
     step, attempt = piece.section.record.step or 0, piece.section.record.attempt or 0
     if cell == "plan":
@@ -263,9 +291,7 @@ def _drawn(run: Run, cell: Cell, piece: Piece) -> View:
     elif cell == "generate":
         view = attempt_view(run, step, attempt)
     else:
-        decision = piece.section.payload
-        assert isinstance(decision, Decision)  # noqa: S101 - an evaluation ends in one
         view = views.evaluations_view(run, step, attempt)
-        view = replace(view, blocks=(*view.blocks, Words(f"Decision: {decision.action}: {decision.reason}.")))
+        view = replace(view, blocks=(*view.blocks, *_decided(run.sections[piece.section.seq :])))
     phases = due(run)
     return replace(view, next=_line(phases[0])) if phases else view
