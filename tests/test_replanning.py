@@ -16,6 +16,7 @@ from scripted import ADD, CHECKS, MODEL, PROMPT, TWICE, Request, fenced, finding
 from pge_nb import bank, frames, views
 from pge_nb import records as r
 from pge_nb.agents.frozen import freeze
+from pge_nb.agents.planner import Planner
 from pge_nb.agents.raters import rater_of
 from pge_nb.agents.replanning import brief, in_place, read_cut
 from pge_nb.agents.replies import Unusable
@@ -287,6 +288,22 @@ def test_commands_find_a_replanned_step(shell: Shell) -> None:
     assert "FAIL" in ran.view.plain() or "fail" in ran.view.plain()
     assert "replanned" in shell.cell("%pge show plan").view.plain()
     assert f"Step {replan.step}" in shell.cell(f"%pge show contract {replan.step}").view.plain()
+
+
+def test_the_planner_by_itself_cuts_the_step_that_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = tmp_path / "shared_state.md"
+    with played(first_alone) as stub:
+        for name, value in stub.environ.items():
+            monkeypatch.setenv(name, value)
+        harness = PGEHarness(HarnessConfig(shared_state_path=state, model=MODEL, max_retries_per_step=0))
+        harness.start(PROMPT)
+        for section in harness.records():
+            if isinstance(section.payload, r.Decision):
+                break
+        Planner(config=harness.config).run(PROMPT, state)
+    run = open_run(state)
+    assert [replan.by for replan in run.replans] == [(3, 4)]
+    assert run.state(1) == "replanned"
 
 
 # As often as it is interrupted, in whatever order

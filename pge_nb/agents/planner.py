@@ -10,7 +10,7 @@ from pathlib import Path
 from ..approval import asked as asked_about
 from ..models import About, Reply, Request
 from ..payloads import Json, compact
-from ..phases import Phase, number
+from ..phases import Phase, due, number
 from ..prompts import fill
 from ..prose import counted
 from ..records import Criterion, Plan, Record, Weight
@@ -105,12 +105,16 @@ class Planner(Agent):
         return asked_about(run, Record(payload=plan, by="planner"))
 
     def run(self, prompt: str, shared_state_path: Path | str) -> None:
-        """Plan ``prompt`` and append the plan to the state file, with the task first where the file is new."""
+        """Plan ``prompt`` and append the plan to the state file, with the task first where the file is new.
+
+        Where a step waits to be cut into smaller ones, that is carried out.
+        """
         from .opening import opened
 
         with opened(shared_state_path, prompt=prompt, config=self.config, model=self.model) as (state, equipment):
             run = state.read()
-            phase = Phase(name="plan", round=len(run.of("plan")) + 1)
+            cut = (phase for phase in due(run) if phase.name == "replan")
+            phase = next(cut, Phase(name="plan", round=len(run.of("plan")) + 1))
             state.append(*Planner(equipment).records(run, phase))
 
 
