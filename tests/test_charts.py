@@ -15,6 +15,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -225,6 +226,13 @@ def test_the_noise_shades_what_is_no_trend_and_begins_anew_with_a_pivot() -> Non
     assert [round((band.x0 + band.x1) / 2) for band in bands] == [2, 4]
     assert "no trend: noise 0.5" in words(drawn(sample_run()))
     assert not charts.trajectory_chart(frames.trajectory(sample_run())).axes[0].collections
+
+
+def test_decisions_after_one_attempt_stand_in_one_line() -> None:
+    made = frames.decisions(sample_run())
+    asked = made[made["action"] == "accept"].assign(action="ask")
+    made = pd.concat([made.replace({"action": {"accept": "replan"}}), asked])
+    assert "replan, ask" in words(charts.trajectory_chart(frames.trajectory(sample_run()), made))
 
 
 def test_the_cost_of_each_attempt_stands_below_it_on_one_scale() -> None:

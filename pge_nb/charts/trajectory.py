@@ -235,14 +235,16 @@ def _ended(made: DataFrame | None) -> list[str]:
 def _decisions(axes: Axes, made: DataFrame, grid: _Grid) -> None:
     """Write what followed each attempt; where there is no room, a refine goes unsaid, as the legend tells."""
     crowded = grid.columns > 2 or len(made) > grid.many
+    ends: dict[float, list[str]] = {}
     for attempt, action in zip(made["attempt"], made["action"], strict=True):
         if pd.isna(attempt) or (crowded and action == "refine"):
             continue
         if action in {"refine", "pivot"}:
             _between(axes, float(attempt) + 0.5, action, grid)
-        elif not grid.small:
-            word = DONE.get(action, action)
-            write(axes, float(attempt), AFTER, word, ha="center", va="center", fontsize=8, fontweight="bold")
+        else:
+            ends.setdefault(float(attempt), []).append(DONE.get(action, action))
+    for place, words in ends.items() if not grid.small else ():
+        write(axes, place, AFTER, ", ".join(words), ha="center", va="center", fontsize=8, fontweight="bold")
 
 
 def _between(axes: Axes, place: float, action: str, grid: _Grid) -> None:
