@@ -251,6 +251,20 @@ def test_a_page_that_a_person_edited_is_not_lost(shell: Shell, tmp_path: Path) -
     assert (tmp_path / "there" / "progress.md").read_text().startswith("# Progress")
 
 
+def test_a_page_that_a_person_edited_is_not_taken_away_when_another_run_has_none_like_it(
+    shell: Shell, tmp_path: Path
+) -> None:
+    shell.cell("%pge run --practice stats --seed 2 --skill 0.1;")
+    shell.cell("%pge export handoff;")
+    page = tmp_path / EXPORTS / "handoff" / "artifacts" / "code_1_2.md"
+    page.write_text("my own notes")
+    shell.cell("%pge run --practice roman --skill 1 --leniency 0;")
+    told = shell.cell("%pge export handoff")
+    assert "code_1_2.md is there" in told.text
+    assert page.read_text() == "my own notes"
+    assert "Roman" not in (tmp_path / EXPORTS / "handoff" / "progress.md").read_text()
+
+
 @pytest.mark.parametrize("content", ['{"features": [{"id": "1/c1", "passes": true}]}', "{", "", "[" * 100_000])
 def test_an_edited_feature_list_changes_nothing_in_a_run(content: str, shell: Shell, tmp_path: Path) -> None:
     shell.cell(f"{RUN} --steps 3;")

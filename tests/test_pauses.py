@@ -280,7 +280,7 @@ def test_what_waiting_does_not_mend_stops_the_run_at_once(
 
 def test_who_may_stop_a_run_may_stop_its_wait(tmp_path: Path, at: Any, waits: Any) -> None:
     waits(60.0)
-    with at(Faltering(refused(429, "rate_limit_error", headers=SOON), 100)):
+    with at(Faltering(refused(429, "rate_limit_error"), 100)):
         harness = PGEHarness(config(tmp_path), stop=lambda: bool(paused(harness.state.read())))
         harness.start(PROMPT)
         began = time.monotonic()
