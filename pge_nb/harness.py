@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from .abreast import apart, at_once, standing_outputs
+from .abreast import apart, at_once, may_settle, standing_outputs
 from .agents.equipment import Equipment
 from .agents.evaluator import Evaluator
 from .agents.generator import Generator
@@ -349,13 +349,22 @@ class PGEHarness:
         return working_directory(run, self.state.root)
 
     def _negotiate_contract(self, step_number: int) -> StepContract:
-        """Negotiate the contract of a step, appending each proposal and response; the contract that stands."""
+        """Negotiate the contract of a step, appending each proposal and response; the contract that stands.
+
+        ``BadInput`` where steps are worked on side by side and others are to have theirs first.
+        """
         with self.state.running():
             run = self.state.read()
             run.step(step_number)
             equipment = self._equip(run)
             while (contract := run.contract(step_number)) is None:
-                self.state.append(*self._carry_out(equipment, run, negotiation(run, step_number)))
+                phase = negotiation(run, step_number)
+                if phase.name == "settle" and apart(run) and not may_settle(run, step_number):
+                    raise BadInput(
+                        f"The contract of step {step_number} waits for other steps: theirs come first, or they share its files.",
+                        "%pge resume carries them out, and goes on with this one.",
+                    )
+                self.state.append(*self._carry_out(equipment, run, phase))
         return contract
 
     def _interrupted(self, error: BaseException, phases: Iterable[Phase], pause: Pause | None) -> tuple[Section, ...]:

@@ -23,6 +23,7 @@ from pge_nb.models import Request
 from pge_nb.records import Interruption, Receipt
 from pge_nb.run import Run, compared, same
 from pge_nb.state import open_run
+from pge_nb.views import run_view
 
 PROMPT = "Make some files."
 DIAMOND: Needs = {1: (), 2: (1,), 3: (1,), 4: (2, 3)}
@@ -137,6 +138,8 @@ def test_a_failed_step_blocks_those_that_need_it_and_the_others_go_on(tmp_path: 
     assert states(result.run) == {1: "accepted", 2: "failed", 3: "accepted", 4: "blocked", 5: "accepted"}
     assert result.outcome == "blocked"
     assert "step 4 blocked by step 2" in result.summary
+    assert [log.blocked_by for log in result.step_logs] == [(), (), (), (2,), ()]
+    assert "Step 4 is blocked: it builds on step 2, which failed." in run_view(result.run).plain()
 
 
 def test_one_at_a_time_is_as_it_ever_was(tmp_path: Path) -> None:
@@ -299,6 +302,17 @@ def test_the_phases_of_one_step_alone(tmp_path: Path) -> None:
     assert run.sections[-1].record.kind == "decision"
 
 
+def test_a_contract_that_is_asked_for_out_of_turn_is_told_to_wait(tmp_path: Path) -> None:
+    made = harness(tmp_path, Player({1: (), 2: ()}))
+    made.start(PROMPT)
+    next(made.records())
+    with pytest.raises(BadInput, match="waits for other steps"):
+        made._negotiate_contract(2)
+    assert made._negotiate_contract(1).agreed
+    assert made._negotiate_contract(2).agreed
+    assert made.resume().outcome == "passed"
+
+
 # Time
 
 
@@ -312,6 +326,7 @@ def test_a_run_stops_when_its_time_is_over_and_goes_on_with_more(tmp_path: Path)
     assert isinstance(last, Receipt)
     assert last.outcome.startswith("stopped: This run may be at work for 0.6 seconds, and was for 0.6")
     assert last.unfinished == 3, "what was cut counts in full"
+    assert run_view(result.run).next == "%pge resume --max-seconds 1.2"
     again = harness(tmp_path, Player(needs, seconds=0.02), max_seconds=0.6)
     again.amend(max_seconds=60)
     assert again.resume().outcome == "passed"

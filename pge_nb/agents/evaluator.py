@@ -311,7 +311,8 @@ class Evaluator(Agent):
             state.append(record)
             while record.purpose == "canary":
                 run = state.read()
-                (record,) = Evaluator(equipment).records(run, due(run)[0])
+                (phase,) = [one for one in due(run) if one.step == record.step]
+                (record,) = Evaluator(equipment).records(run, phase)
                 state.append(record)
             if not isinstance(record.payload, EvaluationReport):
                 raise TypeError("an evaluation makes an evaluation report")

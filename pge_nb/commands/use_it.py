@@ -105,7 +105,8 @@ def tasks(here: Here) -> View:  # noqa: ARG001 - every command is given the plac
     """The practice tasks: small real tasks, each with known defects, for which no key is needed."""
     rows = tuple((Code(task.name), len(task.steps), len(task.oracles), task.prompt) for task in bank.tasks())
     table = Table(caption="Small and real, with known defects", heads=("Task", "Steps", "Oracles", "Prompt"), rows=rows)
-    return View(title="Practice tasks", blocks=(table,), next=f"%pge run --practice {bank.NAMES[0]}")
+    note = "--practice generated:steps=30,dag=random,seed=7 makes one of any size; dag is chain, fan, diamond, random or free."
+    return View(title="Practice tasks", blocks=(table,), notes=(note,), next=f"%pge run --practice {bank.NAMES[0]}")
 
 
 # Which attempts an address means
