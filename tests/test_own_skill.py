@@ -76,7 +76,7 @@ def test_the_example_carries_out_its_steps(tmp_path: Path, monkeypatch: pytest.M
         assert harness.run("A guide to tea in guide.md, and a table of contents.").outcome == "passed"
     assert Path("work/contents.md").read_text() == "- Green tea (guide.md)\n- How long (guide.md)\n"
     assert len([one for one in stub.requests if role_of(one) == "generate"]) == 1
-    (told,) = [first_message(one) for one in stub.requests if role_of(one) == "planner"]
+    told = next(first_message(one) for one in stub.requests if role_of(one) == "planner")
     assert "- writing: texts in Markdown" in told
 
 

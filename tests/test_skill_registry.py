@@ -25,6 +25,7 @@ from pge_nb import HarnessConfig, PGEHarness, Skill, SkillRegistry, views
 from pge_nb import records as r
 from pge_nb.bank import practice_task
 from pge_nb.calibration import CalibrationWarning, signed_error
+from pge_nb.detached import Child
 from pge_nb.display import Table
 from pge_nb.errors import BadInput
 from pge_nb.records import Note, Plan
@@ -187,10 +188,10 @@ def test_only_what_decides_is_a_score(registry: SkillRegistry) -> None:
     assert registry.take(Run()) == 0
 
 
-def test_a_step_that_a_later_plan_left_out_keeps_its_score(registry: SkillRegistry) -> None:
+def test_a_step_that_was_replanned_keeps_its_score(registry: SkillRegistry) -> None:
     hand = Hand((), ()).contract(2).attempt(1, step=2).evaluate(1, 4.0, step=2)
-    step = r.Step(number=3, description="s", skill_type="other")
-    hand.add(Plan(title="t", scope="s", steps=(step,)))
+    steps = (hand.run.step(1), r.Step(number=3, description="s", skill_type="other"))
+    hand.add(Plan(title="t", scope="s", steps=steps, replan=r.Replan(step=2, by=(3,), why="smaller")))
     registry.take(hand.run)
     assert [row[:3] for row in rows(registry)] == [("general", "general", 4.0)]
 
@@ -520,10 +521,13 @@ def test_show_skills_of_a_run_without_any(shell: Shell) -> None:
 def test_a_detached_run_is_kept_in_the_registry_that_was_chosen_here(shell: Shell, tmp_path: Path) -> None:
     shell.cell("%config PGE.registry = 'kept.sqlite3'")
     shell.cell("%pge run away --practice stats --seed 2 --detach")
+    state = tmp_path / "away" / "shared_state.md"
+    child = Child.of(state)
     for _ in range(600):
-        if open_run(tmp_path / "away" / "shared_state.md").outcome == "passed":
+        if child is None or not child.lives():
             break
         time.sleep(0.1)
+    assert open_run(state).outcome == "passed"
     assert rows(SkillRegistry(tmp_path / "kept.sqlite3"))
     assert not (tmp_path / "away" / "kept.sqlite3").exists()
     assert told_on(None) == {}

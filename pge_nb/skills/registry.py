@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
-from ..records import EvaluationReport, Plan, Step
+from ..records import EvaluationReport
 from ..run import Run
 
 if TYPE_CHECKING:
@@ -237,31 +237,18 @@ def _mean(scores: list[tuple[float, str]]) -> tuple[float, int, float, float]:
 
 
 def _scores_of(run: Run, since: int) -> Iterator[Scored]:
+    steps = {step.number: step for step in run.every_step}
     for section in run.sections[since:]:
-        record = section.record
-        if record.kind != "evaluation" or record.purpose != "gate" or record.step is None:
+        record, report = section.record, section.payload
+        step = steps.get(record.step or 0)
+        if not isinstance(report, EvaluationReport) or record.purpose != "gate" or step is None:
             continue
-        report, step = section.payload, _step(run, record.step)
-        if (
-            not isinstance(report, EvaluationReport)
-            or report.overall is None
-            or report.verdict == "unmeasured"
-            or not step
-        ):
+        if report.overall is None or report.verdict == "unmeasured":
             continue
         # Two runs of one task have one id, and are two: what tells them apart is when they began.
         name = f"{run.task.run}:{run.of('task')[0].sha256[:16]}"
         source = f"{name}/{record.step}.{record.attempt}/{record.round or 1}"
         yield Scored.checked(step.skill_type, step.task_type, report.overall, report.verdict, run=name, source=source)
-
-
-def _step(run: Run, number: int) -> Step | None:
-    """A step as it was planned last; a later plan may have left it out."""
-    for section in reversed(run.of("plan")):
-        for step in section.payload.steps if isinstance(section.payload, Plan) else ():
-            if step.number == number:
-                return step
-    return None
 
 
 # From a file
