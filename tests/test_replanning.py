@@ -341,7 +341,7 @@ def test_side_by_side_a_replan_waits_for_the_others_and_the_end_is_the_same(tmp_
         config = HarnessConfig(shared_state_path=state, model="practice:skill=0.2,seed=3,delay=0.01", **settings)
         PGEHarness(config).start(prompt)
         if broken:
-            for _ in range(60):
+            for _ in range(20):
                 for _section in PGEHarness(config).records():
                     break
         PGEHarness(config).resume()
