@@ -107,7 +107,7 @@ def test_the_button_stops_within_two_seconds_what_waits_for_a_silent_model(
     button.click()
     notebook.wait(STOPPED, seconds=10)
     assert time.monotonic() - pressed < 2
-    cell.get_by_text("Interrupted").wait_for(timeout=5_000)
+    cell.get_by_text("Go on with %pge resume.").wait_for(timeout=5_000)
     assert notebook.kinds(STOPPED) == ["text/html", "application/vnd.jupyter.stderr"]
     assert "Go on with %pge resume." in cell.inner_text()
     assert cell.locator(".jupyter-widgets").count() == 0

@@ -33,6 +33,17 @@ PHASES_SHOWN, STEPS_SHOWN = 6, 40
 TAIL = 1_500
 """Characters of what is streamed that are shown: the last ones."""
 ERRORS_SHOWN = 3
+SIGN_OF: Mapping[StepState, str] = {
+    "negotiating": "…",
+    "working": "…",
+    "asking": "?",
+    "accepted": "✓",
+    "kept": "~",
+    "advanced": "»",
+    "failed": "✗",
+    "blocked": "✗",
+}
+"""What tells the boxes apart without their colours; a step that waits has none."""
 DONE: frozenset[StepState] = frozenset({"accepted", "kept", "advanced"})
 
 
@@ -87,14 +98,14 @@ class Board:
         return " · ".join(parts)
 
     def progress(self) -> str:
-        """A box a step, and a badge with the number of steps in each state."""
+        """A box a step, and how many steps are in each state: in words, and with the sign that its boxes have."""
         if not self.steps:
             return ""
-        boxes = "".join(_box(*step) for step in self.steps[:STEPS_SHOWN])
+        boxes = " ".join(_box(*step) for step in self.steps[:STEPS_SHOWN])
         left = len(self.steps) - STEPS_SHOWN
         more = f", boxes of {counted(left, 'more step')} not drawn" if left > 0 else ""
         states = Counter(state for _, _, state in self.steps)
-        words = " ".join(f"{count} {badge(state)}" for state, count in states.items())
+        words = " ".join(f"{_signed(str(count), state)} {badge(state)}" for state, count in states.items())
         return f'<div style="color:#ffffff">{boxes}</div><div style="margin-top:2px">{words}{more}</div>'
 
     def writing(self) -> str:
@@ -132,9 +143,13 @@ def _in_words(phase: Phase) -> str:
 
 
 def _box(number: int, description: str, state: StepState) -> str:
-    style = f"background-color:{GROUNDS.get(state, PLAIN_GROUND)};padding:0 6px;margin-right:3px;border-radius:3px"
+    style = f"background-color:{GROUNDS.get(state, PLAIN_GROUND)};padding:0 5px;border-radius:3px;white-space:nowrap"
     title = html.escape(visible(f"{state}: {description[:60]}"))
-    return f'<span title="{title}" style="{style}">{number}</span>'
+    return f'<span title="{title}" style="{style}">{_signed(str(number), state)}</span>'
+
+
+def _signed(word: str, state: StepState) -> str:
+    return f"{word} {SIGN_OF[state]}" if state in SIGN_OF else word
 
 
 def _clock(seconds: float) -> str:

@@ -24,7 +24,7 @@ EVERY, LISTENS = 0.25, 0.05
 """Seconds between two drawings (what is drawn more often flickers, or is not kept up with), and of listening at a time."""
 SHOWS_WITHIN = 6.0
 """Seconds in which a page that can draw widgets has drawn one. After that, text."""
-PATIENCE = 1.0
+PATIENCE = 0.6
 """Seconds that a run is given to end by itself after the button was pressed; then what it waits for is interrupted."""
 VIEW = "application/vnd.jupyter.widget-view+json"
 UNDER_WAY = "This run was under way when the notebook was saved. %pge shows how it stands."
