@@ -121,3 +121,13 @@ def test_the_flag_begins_one_in_a_cell(shell: Shell) -> None:
         "%pge run --practice textkit --skill 0.3 --seed 3 --max-retries 0 --until-met --max-tokens-total 3000000"
     )
     assert open_run("shared_state.md").outcome == "passed"
+
+
+def test_what_is_configured_later_raises_it_for_a_run_that_was_begun(shell: Shell) -> None:
+    shell.cell("%pge run --practice stats --seed 2 --skill 0.3 --max-retries 0 --max-tokens-total 3000000")
+    assert {"until_met", "max_replans"}.isdisjoint(open_run("shared_state.md").settings)
+    shell.cell("%config PGE.until_met = True")
+    shell.cell("%config PGE.max_replans = 2")
+    shell.cell("%pge resume")
+    settings = open_run("shared_state.md").settings
+    assert (settings["until_met"], settings["max_replans"]) == (True, 2)

@@ -148,7 +148,7 @@ def amend_limits(
 
 def _raised(run: Run, name: str, value: object) -> float | None:
     """The value where it is more than the run's limit; None where it is not, and where the run has none."""
-    now = run.settings.get(name)
+    now = run.settings.get(name, UNSAID.get(name))
     now = DEFAULT_DOLLARS if name == "max_dollars" and now is None else now
     return value if isinstance(value, int | float) and isinstance(now, int | float) and value > now else None
 
