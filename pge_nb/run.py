@@ -321,10 +321,9 @@ class Run:
         return len(self.attempts(step)) > 1 and self.regrade(step) is None
 
     def regrade(self, step: int) -> EvaluationReport | None:
-        """The grade that was given afresh to the attempt that stands, since it was chosen; None where none was given."""
-        since = max((section.seq for section in self.of("decision", step)), default=-1)
+        """The grade that was given afresh to the attempt that stands; None where none was given."""
         made = self.of("evaluation", step, self.accepted(step) or 0, "kept")
-        payload = made[-1].payload if made and made[-1].seq > since else None
+        payload = made[-1].payload if made else None
         return payload if isinstance(payload, EvaluationReport) else None
 
     def reported(self, step: int) -> EvaluationReport | None:
