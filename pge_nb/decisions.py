@@ -184,7 +184,7 @@ def _replan(run: Run, step: int, attempt: int, spent: str) -> Decision | None:
             f"{spent}; two replans in a row used the skill {skill!r} and failed: infeasible with the skills at hand"
         )
         return Decision(action="stop", reason=reason, numbers=numbers)
-    if run.replan(step) is not None or cuts >= most:
+    if run.replan(step) is not None or cuts >= most or not takes_part(run.settings, "planner"):
         return None
     reason = f"{spent}; it is cut into smaller steps, replan {cuts + 1} of at most {most}"
     return Decision(action="replan", reason=reason, numbers=numbers | {"replans": cuts + 1})

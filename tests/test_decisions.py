@@ -304,6 +304,10 @@ def test_a_step_is_cut_where_nothing_is_kept_and_before_anybody_is_asked() -> No
     assert used_up(4, 3, on_exhausted=WAYS, max_replans=0).action == "ask"
 
 
+def test_where_there_is_no_planner_nothing_is_cut() -> None:
+    assert used_up(4, 3, on_exhausted=WAYS, planner=False).action == "ask"
+
+
 @pytest.mark.parametrize(("most", "actions"), [(1, ["replan", "ask"]), (2, ["replan", "replan", "ask"])])
 def test_a_step_and_what_it_was_cut_into_are_cut_so_often(most: int, actions: list[str]) -> None:
     hand = Hand((), max_retries_per_step=0, on_exhausted=WAYS, max_replans=most)
