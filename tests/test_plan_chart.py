@@ -176,8 +176,13 @@ def test_words_are_cut_between_two_and_their_end_is_told() -> None:
     assert said[0] == "Read the table of sales,"
     assert said[-1].endswith("…")
     assert plan.fitting("short", 1.5) == ["short"]
-    assert plan.fitting("正确性", 1.5) == []
+    assert plan.fitting("الوضوح", 1.5) == []
     assert len(plan.fitting("x" * 500, 1.5)) == 2
+
+
+def test_what_no_font_can_draw_is_left_to_the_table_beside() -> None:
+    figure = charts.plan_chart(frame({1: []}, description="الوضوح"))
+    assert "(see the table)" in [text.get_text() for text in figure.findobj(Text)]
 
 
 def test_a_broken_line_leads_to_what_took_a_steps_place() -> None:

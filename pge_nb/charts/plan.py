@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 
 from .layers import WIDE, Frame, Layout, Line, Place, layout
-from .style import COLOURS, GROUND, INK, PALE, PLAIN, WIDTH, Style, Width, drawable, inches_of, scale, write
+from .style import COLOURS, GROUND, INK, PALE, PLAIN, WIDTH, Style, Width, drawable, inches_of, scale, wide, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +53,8 @@ TINT = 2 / 15
 def plan_chart(plan: DataFrame, *, width: Width = WIDTH) -> Figure:
     """The steps of a plan (its frame) as a graph from top to bottom; broken lines lead to steps in the place of another.
 
-    A need that follows from others has no line of its own. What the font cannot draw is left out: the table beside has it.
+    A need that follows from others has no line of its own. What the fonts cannot draw is in the table
+    beside alone.
     """
     inches = inches_of(width)
     rows: list[Any] = list(plan.itertuples())
@@ -112,7 +112,7 @@ class _Drawing:
         self.axes.plot([left + 0.14], [top + 0.15], marker=look.marker, linestyle="none", zorder=4, **mark)
         first: Any = {"fontsize": SIZE_OF_STATE, "fontweight": "bold", "va": "center", "zorder": 4}
         write(self.axes, left + 0.27, top + 0.155, f"{step}  {state}", **first)
-        for number, words in enumerate(fitting(description, self.wide - 0.18)):
+        for number, words in enumerate(fitting(description, self.wide - 0.18) or ["(see the table)"]):
             write(self.axes, left + 0.09, top + 0.37 + 0.18 * number, words, fontsize=SIZE, va="center", zorder=4)
 
     def frame(self, frame: Frame) -> None:
@@ -184,7 +184,7 @@ def _blend(colour: str, part: float) -> tuple[float, float, float]:
 
 
 def fitting(text: str, inches: float, most: int = MOST_LINES) -> list[str]:
-    """The text in lines that fit, ended with … where it is longer; none for what the font cannot draw."""
+    """The text in lines that fit, ended with … where it is longer; none for what the fonts cannot draw."""
     words = " ".join(text.split())
     if not drawable(words):
         return []
@@ -203,19 +203,11 @@ def fitting(text: str, inches: float, most: int = MOST_LINES) -> list[str]:
 
 def _head(text: str, inches: float, *, ended: bool = False) -> str:
     """As much of the beginning as fits, whole words where there are some; ``ended``: with … behind it."""
-    if _width(text) <= inches:
+    if wide(text, SIZE) <= inches:
         return text
     tail = "…" if ended else ""
     size = len(text)
-    while size > 1 and _width(text[:size].rstrip() + tail) > inches:
+    while size > 1 and wide(text[:size].rstrip() + tail, SIZE) > inches:
         size -= 1
     between = text.rfind(" ", 0, size + 1)
     return text[: between if between > size // 2 else size].rstrip() + tail
-
-
-def _width(text: str) -> float:
-    """Inches that a text takes in a box."""
-    font = get_font(findfont(FontProperties(family=list(PLAIN["font.family"]))))
-    font.set_size(SIZE, 72)  # the font is shared with whoever draws
-    font.set_text(text, 0.0)
-    return float(font.get_width_height()[0]) / 64 / 72

@@ -1,7 +1,7 @@
 """How charts look: colours, fonts, widths, and the style of each series.
 
 Series differ by colour (Okabe and Ito), dash and marker; the ground is opaque, so that a dark theme does not swallow the text.
-What the font cannot draw is named by its place and spelled out in the text beside the picture.
+What the fonts cannot draw is named by its place and spelled out in the text beside the picture.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.font_manager import FontProperties, findfont, get_font, get_font_names
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
@@ -28,8 +28,15 @@ INK, PALE, GROUND = "#1a1a1a", "#8a8a8a", "#ffffff"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 MARKERS = ("s", "^", "D", "v", "P", "p")
+FONT = "DejaVu Sans"
+OTHERS = (
+    *("WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Droid Sans Fallback", "Microsoft YaHei", "SimHei", "Heiti SC"),
+    *("Yu Gothic", "MS Gothic", "Malgun Gothic", "Arial Unicode MS"),
+)
+"""Fonts for Chinese, Japanese and Korean, of which the first two that are installed are used: all can stand in a PDF."""
+FAMILIES = [FONT, *[name for name in OTHERS if name in get_font_names()][:2]]
 PLAIN: Any = {  # a person's own style must not make a chart unreadable
-    "font.family": ["DejaVu Sans"],
+    "font.family": FAMILIES,
     "font.size": 9,
     "text.usetex": False,
     "text.color": INK,
@@ -103,14 +110,27 @@ def series_styles(trajectory: DataFrame, *, size: float = 6.0) -> dict[str, Styl
 
 
 def drawable(text: str) -> bool:
-    """Whether the chart's font has every glyph, and the text runs left to right (not every matplotlib shapes the rest)."""
+    """Whether the chart's fonts have every glyph, and the text runs left to right (not every matplotlib shapes the rest)."""
     known = _glyphs()
     return all(ord(char) in known and unicodedata.bidirectional(char) not in {"R", "AL", "AN"} for char in text)
 
 
 @functools.cache
 def _glyphs() -> frozenset[int]:
-    return frozenset(get_font(findfont(FontProperties(family=list(PLAIN["font.family"])))).get_charmap())
+    return frozenset(code for path in _paths() for code in get_font(path).get_charmap())
+
+
+@functools.cache
+def _paths() -> list[str]:
+    return [findfont(FontProperties(family=[name])) for name in FAMILIES]
+
+
+def wide(text: str, size: float) -> float:
+    """Inches that a text of that size takes, in points."""
+    font = get_font(_paths())
+    font.set_size(size, 72)  # the font is shared with whoever draws
+    font.set_text(text, 0.0)
+    return float(font.get_width_height()[0]) / 64 / 72
 
 
 def short(text: str) -> str:
@@ -120,5 +140,7 @@ def short(text: str) -> str:
 
 
 def write(axes: Axes, x: float, y: float, text: str, **how: Any) -> None:
-    """Write a text in which nothing is mathematics."""
+    """Write a text in which nothing is mathematics. Only our own words are bold or slanted: not every font can be."""
+    if "fontweight" in how or "fontstyle" in how:
+        how["fontfamily"] = FONT
     axes.text(x, y, text, parse_math=False, **how)
