@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -14,7 +13,6 @@ from ..decisions import best_attempt, leading, standing_scores
 from ..errors import BadInput
 from ..markdown import ticks_around
 from ..models import About, Reply, Request
-from ..payloads import Json
 from ..phases import Phase, due, number, standing, takes_part
 from ..prompts import fill
 from ..records import (
@@ -31,16 +29,15 @@ from ..records import (
     attempt_hash,
 )
 from ..run import Run
-from ..skills import Does, FrozenSkill, carried_out, contents, source_hash
 from ..vague_parts import earlier_checks, left_vague, vague_checks
 from ..verdict import JUDGE
-from ..workspace import laid, layered
-from .bench import TOOLS, Bench
-from .equipment import Agent, Asked, ask, effort_of, model_of, turn_limits, whole_of, with_tools
+from ..workspace import layered
+from .bench import Bench
+from .equipment import Agent, Asked, ask, effort_of, model_of, turn_limits, whole_of
 from .inputs_told import inputs_told
 from .loop import Tool, Turns, turns
 from .replies import Files, Unusable, files_in, json_somewhere
-from .skilled import skill_of, skill_told, tools_told
+from .skilled import by_function, skill_of, skill_told, tools_of, tools_told
 from .terms import Terms, changeable, method_lines, promised, proposal_shape, read_terms, shown
 from .withholding import how_many, missed_on
 
@@ -68,7 +65,7 @@ class Generator(Agent):
             system = fill("propose", methods=method_lines(self.equipment.reviews, promised(run)))
         else:
             step = run.step(_number(phase.step))
-            skill, tools = skill_of(settings, step), _tools(run, step)
+            skill, tools = skill_of(settings, step), tools_of(run, step)
             if skill and skill.code:
                 raise BadInput(
                     f"Step {step.number} is done by the function of the skill {step.skill_type!r}: no model is sent anything.",
@@ -133,7 +130,7 @@ class Generator(Agent):
     def _how(self, run: Run, step: Step) -> str:
         """How the deliverables are to be handed over: in the reply, with tools, or as a function returns them."""
         skill = skill_of(run.settings, step)
-        if _tools(run, step):
+        if tools_of(run, step):
             return tools_told(skill)
         return "" if skill and skill.code else file_shape(run.contract(step.number))
 
@@ -282,9 +279,10 @@ class Generator(Agent):
             seconds=number(run.settings, "review_seconds"),
         )
         planned = run.step(step)
-        skill, tools = skill_of(run.settings, planned), _tools(run, planned)
+        skill, tools = skill_of(run.settings, planned), tools_of(run, planned)
         if skill and skill.code:
-            wrought = self._by_function(planned.skill_type, skill, self.brief(run, phase), bench)
+            log, faults = by_function(planned.skill_type, skill, self.brief(run, phase), bench)
+            wrought = Wrought(log=log, notes=faults, calls=())
         elif tools:
             wrought = self._with_tools(run, phase, tools, bench)
         else:
@@ -322,39 +320,6 @@ class Generator(Agent):
             bench.write(path, text)
         notes = (*(f"sent back: {reason}" for reason in asked.reasons), *given.faults)
         return Wrought(log=given.prose, notes=notes, calls=(*(after.calls if after else ()), *asked.calls))
-
-    def _by_function(self, name: str, skill: FrozenSkill, told: str, bench: Bench) -> Wrought:
-        """What a function of the person's makes of the step, kept in the log as what comes from outside is: it is called once.
-
-        In this process and outside any sandbox, as the person's own code. ``BadInput`` where this process does not have it.
-        """
-        args = {"skill": name, "code": skill.code, "told": hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()}
-        files = tuple(bench.files.values())
-
-        def call() -> Json:
-            does = self._function(name, skill)
-            with laid(files, self.equipment.objects) as tree:
-                return carried_out(does, told, tree)
-
-        made, _ = self.equipment.model.observe(bench.about, "skill", args, attempt_hash(files), call)
-        fault = str(made.get("fault", "")) if isinstance(made, Mapping) else ""
-        said = [f"{path}: {bench.write(path, content)}" for path, content in contents(made).items()]
-        log = "\n".join([f"The function of the skill {name!r} was called.", *said, *([fault] if fault else [])])
-        return Wrought(log=log, notes=(f"the function of the skill {name!r}: {fault}",) if fault else (), calls=())
-
-    def _function(self, name: str, skill: FrozenSkill) -> Does:
-        own = self.equipment.skills.get(name)
-        if own is None or own.does is None:
-            raise BadInput(
-                f"The skill {name!r} is a function of yours, which the state file does not hold.",
-                "Go on from Python, with it: PGEHarness(HarnessConfig(skills=...)).resume()",
-            )
-        if source_hash(own.does) != skill.code:
-            raise BadInput(
-                f"The function of the skill {name!r} is another than when this run was begun.",
-                "Go on with the one that it was; with another one it is another task.",
-            )
-        return own.does
 
     def _with_tools(self, run: Run, phase: Phase, tools: tuple[Tool, ...], bench: Bench) -> Wrought:
         """Turns with tools at the bench; a model that only talks, or writes files as text, is taken at its text."""
@@ -417,15 +382,6 @@ def base_tree(run: Run, step: int) -> tuple[FileRef, ...]:
     contract = run.contract(step)
     before = [run.outputs(number) for number in builds_on(run, step, contract.deliverables if contract else ())]
     return layered(run.task.files, *before, run.task.input_files)
-
-
-def _tools(run: Run, step: Step) -> tuple[Tool, ...]:
-    """The tools with which a step is carried out; none where files are written in the reply."""
-    skill = skill_of(run.settings, step)
-    if skill is None:
-        return TOOLS if with_tools(run.settings, "generator") else ()
-    allowed = {*skill.tools, "write", "done"} if skill.tools is not None else set()
-    return tuple(tool for tool in TOOLS if tool.name in allowed)
 
 
 def _of_step(run: Run, step: Step) -> Terms:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from ..errors import BadInput
 from ..nearness import nearest
 from ..payloads import Json
-from ..records import Plan, Step
-from ..skills import LOOKING, FrozenSkill, frozen_in, hints_in
-from ..workspace import composed
+from ..records import Plan, Step, attempt_hash
+from ..run import Run
+from ..skills import LOOKING, Does, FrozenSkill, Skill, carried_out, contents, frozen_in, hints_in, source_hash
+from ..workspace import composed, laid
+from .bench import TOOLS, Bench
+from .equipment import with_tools
+from .loop import Tool
 
 FALLBACK = "general"
 """The skill that stands in for one that there is not, where there is one of this name; else the first."""
@@ -79,7 +85,51 @@ def skill_told(settings: Mapping[str, Json], step: Step) -> str:
     return "\n".join([*lines, skill.prompt] if skill.prompt else lines)
 
 
+def tools_of(run: Run, step: Step) -> tuple[Tool, ...]:
+    """The tools with which a step is carried out; none where files are written in the reply."""
+    skill = skill_of(run.settings, step)
+    if skill is None:
+        return TOOLS if with_tools(run.settings, "generator") else ()
+    allowed = {*skill.tools, "write", "done"} if skill.tools is not None else set()
+    return tuple(tool for tool in TOOLS if tool.name in allowed)
+
+
 def tools_told(skill: FrozenSkill | None) -> str:
     """Which of the tools that a system prompt names are not there; empty where all are."""
     lacking = [name for name in LOOKING if skill and skill.tools is not None and name not in skill.tools]
     return f"With this skill there is no tool {' or '.join(lacking)}." if lacking else ""
+
+
+def by_function(name: str, skill: FrozenSkill, told: str, bench: Bench) -> tuple[str, tuple[str, ...]]:
+    """Have a function of the person's make the step at the bench; the work log, and what went wrong.
+
+    It runs in this process and outside any sandbox, as the person's own code, and is called once: what it returned is in the
+    call log, as all is that comes from outside. ``BadInput`` where this process does not have it.
+    """
+    equipment, files = bench.equipment, tuple(bench.files.values())
+    args = {"skill": name, "code": skill.code, "told": hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()}
+
+    def call() -> Json:
+        does = _function(name, skill, equipment.skills.get(name))
+        with laid(files, equipment.objects) as tree:
+            return carried_out(does, told, tree)
+
+    made, _ = equipment.model.observe(bench.about, "skill", args, attempt_hash(files), call)
+    fault = str(made.get("fault", "")) if isinstance(made, Mapping) else ""
+    said = [f"{path}: {bench.write(path, content)}" for path, content in contents(made).items()]
+    log = "\n".join([f"The function of the skill {name!r} was called.", *said, *([fault] if fault else [])])
+    return log, (f"the function of the skill {name!r}: {fault}",) if fault else ()
+
+
+def _function(name: str, skill: FrozenSkill, own: Skill | None) -> Does:
+    if own is None or own.does is None:
+        raise BadInput(
+            f"The skill {name!r} is a function of yours, which the state file does not hold.",
+            "Run the cell that began it, or in Python PGEHarness(HarnessConfig(skills=...)).resume()",
+        )
+    if source_hash(own.does) != skill.code:
+        raise BadInput(
+            f"The function of the skill {name!r} is another than when this run was begun.",
+            "Go on with the one that it was; with another one it is another task.",
+        )
+    return own.does
