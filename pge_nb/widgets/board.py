@@ -27,6 +27,8 @@ DOING: Mapping[PhaseName, str] = {
     "generate": "generating",
     "evaluate": "evaluating",
     "decide": "deciding",
+    "replan": "cutting the step into smaller ones",
+    "one_step": "taking the task as one step",
 }
 LINES_SHOWN, LINE_CHARACTERS = 8, 200
 PHASES_SHOWN, STEPS_SHOWN = 6, 40
