@@ -221,7 +221,7 @@ def fresh_answer(run: Run, step: int, attempt: int) -> Answer | None:
     if not answers or not decisions or any(s.seq > answers[-1].seq for s in (*decisions, *evaluations)):
         return None
     payload = answers[-1].payload
-    return payload if isinstance(payload, Answer) and payload.choice != "approve" else None
+    return payload if isinstance(payload, Answer) else None
 
 
 def _allowed(run: Run, step: int, attempt: int) -> int:

@@ -322,3 +322,27 @@ def test_a_word_costs_no_call(tmp_path: Path) -> None:
     mine.run(STATS)
     mine.answer("approve")
     assert len(mine.resume().run.calls) == calls
+
+
+def test_a_plan_in_which_a_step_was_cut_is_asked_about_and_one_that_stayed_is_not(tmp_path: Path) -> None:
+    poor = "practice:skill=0,miss=0,false_alarm=0,noise=0"
+    mine = harness(tmp_path, approve="plan", model=poor, max_retries_per_step=0, on_exhausted=("replan", "ask"))
+    mine.run(STATS)
+    mine.answer("approve")
+    run = mine.resume().run
+    assert run.plan is not None
+    assert run.plan.replan is not None
+    assert run.plan.replan.by
+    question = run.approval()
+    assert isinstance(question, Question)
+    assert question.choices == ("approve", "stop")
+    (other := tmp_path / "other").mkdir()
+    mine = harness(other, approve="plan", model=poor, max_retries_per_step=0, on_exhausted=("replan", "ask"))
+    mine.run(bank.practice_task("notice").prompt)
+    mine.answer("approve")
+    run = mine.resume().run
+    assert run.plan is not None
+    assert run.plan.replan is not None
+    assert run.plan.replan.by == ()
+    assert run.approval() is None
+    assert run.state(1) == "asking"

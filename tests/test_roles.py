@@ -24,6 +24,7 @@ from pge_nb.records import EvaluationReport
 from pge_nb.run import Run, same
 from pge_nb.state import open_run
 
+ROOT = Path(__file__).parents[1]
 STATS = bank.practice_task("stats").prompt
 
 
@@ -362,3 +363,78 @@ def test_a_dry_run_shows_the_first_that_would_be_asked(shell: Shell, tmp_path: P
     text = shell.cell("%pge run --practice stats --no-planner --no-contract --dry-run").view.plain()
     assert "You are the generator" in text
     assert not (tmp_path / "shared_state.md").exists()
+
+
+# What else holds
+
+
+def test_a_judge_in_its_own_turns_that_calls_a_tool_is_asked_again_for_findings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without `evaluator_tools` it has none: its generator's were sent along, since a service wants them, and stay unused."""
+
+    def script(request: Request) -> Any:
+        if "You are the evaluator" in last_text(request):
+            read = {"type": "tool_use", "id": "r", "name": "read", "input": {"path": "calc.py"}}
+            return StubReply(blocks=[read], stop_reason="tool_use")
+        if "could not be used" in last_text(request):
+            asked = {**request, "messages": request["messages"][:-2]}
+            return answer({**request, "messages": [{"role": "user", "content": last_text(asked)}]})
+        if role_of(request) != "generate":
+            return answer(request)
+        write = {"type": "tool_use", "id": "w", "name": "write", "input": {"path": "calc.py", "content": CODE[2]}}
+        return StubReply(blocks=[write, {"type": "tool_use", "id": "d", "name": "done", "input": {}}])
+
+    with MessagesStub(script) as served:
+        for name, value in served.environ.items():
+            monkeypatch.setenv(name, value)
+        run = PGEHarness(config(tmp_path, evaluator="self", generator_tools="on")).run(PROMPT).run
+    report = run.evaluation(1, 1)
+    assert report is not None
+    assert report.verdict == "pass"
+    assert len(report.calls) == 2
+    assert "read" not in {evidence.method for evidence in report.evidence}
+
+
+def test_a_persons_words_are_checks_without_contracts_too(tmp_path: Path) -> None:
+    harness = PGEHarness(config(tmp_path, model="practice:skill=1,miss=0,false_alarm=0,noise=0", contract=False))
+    harness.start(STATS)
+    next(harness.records())
+    harness.say("contract", 1, "The module has no import.")
+    contract = harness.resume().run.contract(1)
+    assert contract is not None
+    assert contract.checks[-1].says == "The module has no import."
+    assert contract.origin.endswith("; 1 check added by a person")
+
+
+def test_a_step_without_a_contract_that_writes_nothing_has_delivered_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with MessagesStub(scripted(generate=lambda _: "I thought about it.")) as served:
+        for name, value in served.environ.items():
+            monkeypatch.setenv(name, value)
+        settings = {"contract": False, "max_retries_per_step": 0, "on_exhausted": ("ask",)}
+        run = PGEHarness(config(tmp_path, **settings)).run(PROMPT).run
+    assert run.attempts(1)[1].missing == ("calc.py",)
+    report = run.evaluation(1, 1)
+    assert report is not None
+    assert report.verdict == "fail"
+    assert "deliverable calc.py" in {finding.on for finding in report.findings}
+
+
+def test_a_recording_brings_those_who_took_part(tmp_path: Path) -> None:
+    model = f"recording:{ROOT / 'examples/recordings/basket.jsonl'}"
+    plain = config(tmp_path, model=model).settings()
+    roles = {"planner": False, "contract": False, "evaluator": "off", "second_look": True}
+    assert config(tmp_path, model=model, **roles).settings() == plain
+    assert config(tmp_path, model=model, approve="plan").settings() == {**plain, "approve": "plan"}
+
+
+def test_canaries_are_shown_whatever_files_the_generator_chose(tmp_path: Path) -> None:
+    settings = {"planner": False, "contract": False, "canaries": 1}
+    model = "practice:skill=1,miss=0,false_alarm=0,noise=0"
+    run = PGEHarness(config(tmp_path, model=model, **settings)).run(STATS).run
+    shown = [s.payload for s in run.sections if s.record.purpose == "canary"]
+    assert [one.verdict for one in shown if isinstance(one, EvaluationReport)] == ["fail"]
+    artifacts = [e.on for one in shown if isinstance(one, EvaluationReport) for e in one.evidence]
+    assert sorted(artifacts) == ["spread.py", "stats.py"]
