@@ -206,6 +206,15 @@ def test_a_long_text_is_cut_folded_and_its_size_told() -> None:
     assert len(endless.html()) < 6_000
 
 
+def test_the_words_of_a_picture_are_whole_in_html_and_cut_with_their_size_told_in_text() -> None:
+    view = views.trajectory_view(long_run(30, 4))
+    [alt] = read(view.html()).alts
+    assert len(alt) > 4_000
+    assert alt.endswith("then kept.")
+    for text in (view.plain(), view.markdown().replace("\\", "")):
+        assert f"(first 4,000 of {len(alt):,} characters)" in text
+
+
 def test_badges_have_the_contrast_that_reading_takes() -> None:
     for ground in (*display.GROUNDS.values(), display.PLAIN_GROUND):
         assert contrast("#ffffff", ground) >= 7

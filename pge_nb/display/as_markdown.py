@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from .. import markdown as md
 from ..markdown import visible
 from .blocks import Block, Cell, Code, Diff, Fold, Link, Mark, Opening, Picture, Share, Table, Verbatim, Words
-from .looks import SHORT, WHOLE, address, number, percentage, scored
+from .looks import SHORT, WHOLE, address, cut, number, percentage, scored
 
 
 def markdown_of(block: Block) -> str:
@@ -54,6 +54,6 @@ _MARKDOWN: Mapping[type, Callable[..., str]] = {
     Words: lambda words: md.inline(words.text),
     Verbatim: _verbatim,
     Diff: _verbatim,
-    Picture: lambda picture: f"*{picture.kind}:* {md.inline(picture.alt, WHOLE)}",
+    Picture: lambda picture: f"*{picture.kind}:* {md.inline(cut(picture.alt, WHOLE), 2 * WHOLE)}",
     Fold: _fold,
 }

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from ..columns import columns_of, fitted, padded, wrapped
 from ..markdown import visible
 from .blocks import Block, Cell, Code, Diff, Fold, Link, Mark, Opening, Picture, Share, Table, Verbatim, Words
-from .looks import number, one_line, percentage, scored
+from .looks import WHOLE, cut, number, one_line, percentage, scored
 
 WIDTH = 100
 
@@ -63,6 +63,6 @@ _PLAIN: Mapping[type, Callable[..., str]] = {
     Words: lambda words: visible(words.text),
     Verbatim: _verbatim,
     Diff: _verbatim,
-    Picture: lambda picture: f"{picture.kind}: {visible(picture.alt)}",
+    Picture: lambda picture: f"{picture.kind}: {visible(cut(picture.alt, WHOLE))}",
     Fold: _fold,
 }
