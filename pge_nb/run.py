@@ -64,6 +64,10 @@ class Run:
         for section in sections:
             self.add(section)
 
+    def __repr__(self) -> str:
+        name = self.task.run if self.of("task") else "without a task"
+        return f"<Run {name}: {self.outcome}, {len(self.sections)} sections>"
+
     def add(self, section: Section) -> None:
         """Take in the next section; for the state file alone."""
         self._sections.append(section)

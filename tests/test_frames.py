@@ -197,6 +197,13 @@ def test_runs_are_a_sequence_whose_parts_are_runs_too() -> None:
     ]
 
 
+def test_a_run_says_which_it_is_and_how_it_ended_in_a_line() -> None:
+    assert [repr(run) for run in (Run(), sample_run())] == [
+        "<Run without a task: empty, 0 sections>",
+        "<Run 0123456789abcdef: degraded, 24 sections>",
+    ]
+
+
 def test_an_evaluation_belongs_to_the_contract_that_stood_when_it_was_made() -> None:
     again = [Record(payload=contract(1), by="harness", step=1)]
     run = Run(sections([*sample_records()[:8], *again, *sample_records()[8:]]))
