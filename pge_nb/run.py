@@ -171,17 +171,16 @@ class Run:
         return ".".join(map(str, (line[0], *places))) if places else ""
 
     def replan(self, step: int) -> Replan | None:
-        """What came of the last decision to replan a step; None where there was none, and until the planner has answered."""
-        decisions = [
-            section.seq
-            for section in self.of("decision", step)
-            if isinstance(section.payload, Decision) and section.payload.action == "replan"
-        ]
-        for section in reversed(self.of("plan")):
-            replan = section.payload.replan if isinstance(section.payload, Plan) else None
-            if replan is not None and replan.step == step and decisions and section.seq > decisions[-1]:
-                return replan
-        return None
+        """What came of having a step cut: that happens once. None where the planner was not asked, or has not answered yet."""
+        plans = [section.payload for section in self.of("plan")]
+        found = (plan.replan for plan in plans if isinstance(plan, Plan) and plan.replan is not None)
+        return next((replan for replan in found if replan.step == step), None)
+
+    @property
+    def highest(self) -> int:
+        """The highest number that a step of any plan ever had; 0 before there is a plan."""
+        plans = (section.payload for section in self.of("plan"))
+        return max((step.number for plan in plans if isinstance(plan, Plan) for step in plan.steps), default=0)
 
     def step(self, number: int) -> Step:
         """The step with this number, be it replanned; ``BadInput`` names those there are."""

@@ -154,6 +154,7 @@ def test_it_is_due_before_anything_that_rests_on_the_step_and_the_run_goes_on_un
     assert due(hand.run)[0] == phase
     assert phase.purpose == "kept"
     assert hand.run.outcome == "running"
+    assert Hand((), regrade_kept=True).tried(5, 6).decided("keep", 2).run.outcome == "running"
     assert hand.run.reported(1) is None
     assert graded_again(hand.run, 1) == "to be graded again"
     hand.evaluate(2, 5.5, purpose="kept")

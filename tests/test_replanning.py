@@ -454,5 +454,6 @@ def test_a_plan_that_was_made_anew_has_no_steps_of_the_one_before() -> None:
     hand = replanned(Hand((), (1,)), 1, 3, 4)
     hand.add(plan_of((), ()))
     assert [step.number for step in hand.run.every_step] == [1, 2]
+    assert hand.run.highest == 4, "no number is used for another step"
     assert hand.run.replans == ()
     assert hand.run.part(1) == ""

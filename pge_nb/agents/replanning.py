@@ -82,9 +82,9 @@ def replan(equipment: Equipment, run: Run, phase: Phase) -> Record:
 
     asked = ask(equipment, request(run, phase), strict, mild)
     pieces, why = asked.value or ((), UNUSABLE)
-    changed = replace(in_place(plan, step, pieces, _highest(run)), notes=tuple(notes))
+    changed = replace(in_place(plan, step, pieces, run.highest), notes=tuple(notes))
     changed = with_known_skills(changed, run.settings)
-    taken = tuple(one.number for one in changed.steps if one.number > _highest(run))
+    taken = tuple(one.number for one in changed.steps if one.number > run.highest)
     payload = replace(
         changed,
         hints=plan.hints,
@@ -207,9 +207,3 @@ def in_place(plan: Plan, step: int, pieces: tuple[Step, ...], above: int) -> Pla
         else:
             steps.append(one)
     return replace(plan, steps=tuple(steps))
-
-
-def _highest(run: Run) -> int:
-    """The highest number that a step of any plan of this run ever had."""
-    plans = (section.payload for section in run.of("plan"))
-    return max((step.number for plan in plans if isinstance(plan, Plan) for step in plan.steps), default=0)
