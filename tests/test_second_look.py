@@ -14,13 +14,15 @@ from notebook_shell import Shell
 from scripted import CHECKS, MODEL, PLAN, PROMPT, Request, fenced, first_message, role_of, scripted, step_of
 
 from pge_nb import bank
-from pge_nb.config import HarnessConfig
+from pge_nb.agents.opening import open_state
+from pge_nb.config import HarnessConfig, identity
 from pge_nb.harness import PGEHarness
-from pge_nb.records import Plan, Proposal, Response
+from pge_nb.records import Plan, Proposal, Record, Response, Task
 from pge_nb.run import Run, same
 from pge_nb.state import open_run
 from pge_nb.vague_parts import SECOND_LOOK, is_looked_for
 
+ROOT = Path(__file__).parents[1]
 VAGUE = "add works correctly"
 SHARP = "add(2, 3) returns 5"
 
@@ -163,6 +165,28 @@ def test_a_sentence_is_sent_back_once_in_all_rounds(served: Served, tmp_path: Pa
     assert notes.count("vague, and kept: The code is good") == 6
 
 
+def test_the_smaller_steps_that_a_step_is_cut_into_are_read_by_the_rule_too(served: Served, tmp_path: Path) -> None:
+    def cut(*second: str) -> str:
+        piece = {"skill_type": "code", "task_type": "code", "depends_on": []}
+        pieces = [
+            {**piece, "description": "one", "success": [SHARP]},
+            {**piece, "description": "two", "success": second},
+        ]
+        return fenced({"reason": "too much at once", "steps": pieces})
+
+    cuts = in_turn(cut("The rest is implemented"), cut("add(0, 0) returns 0"))
+    settings = {"max_retries_per_step": 0, "on_exhausted": ("replan",)}
+    with served(replan=cuts, generate=lambda _: "```python calc.py\nx = 1\n```\n"):
+        harness = PGEHarness(config(tmp_path, **settings))
+        harness.start(PROMPT)
+        for _ in harness.records():
+            if len((run := open_run(tmp_path / "shared_state.md")).of("plan")) == 2:
+                break
+    assert run.plans[-1].replan is not None
+    assert [step.success for step in run.plans[1].steps if step.description == "two"] == [("add(0, 0) returns 0",)]
+    assert any("is implemented" in note and note.startswith("sent back: ") for note in run.plans[1].notes)
+
+
 # The planner's look
 
 
@@ -255,14 +279,28 @@ def test_a_run_that_is_stopped_after_the_look_asks_nobody_twice(served: Served, 
 
 
 def test_a_run_that_was_begun_without_the_look_goes_on_without_it(served: Served, tmp_path: Path) -> None:
+    """Neither the rule nor the call: what its agents are sent is what they were sent then."""
     settings = config(tmp_path).settings()
     assert is_looked_for(settings)
     prompts = {name: value for name, value in settings["prompts"].items() if name != SECOND_LOOK}  # type: ignore[union-attr]
-    assert not is_looked_for({**settings, "prompts": prompts})
-    old = {name: value for name, value in settings.items() if name != "prompts"}
-    assert not is_looked_for(old)
-    recording = json.loads(Path("examples/recordings/basket.jsonl").read_text("utf-8").split("\n", 1)[0])
-    assert not is_looked_for(recording["header"]["settings"])
+    old = {**settings, "prompts": prompts}
+    task = Task(prompt=PROMPT, run=identity(PROMPT, old), settings=old)
+    open_state(tmp_path / "shared_state.md").append(Record(payload=task, by="person"))
+    vague = {"deliverables": ["calc.py"], "checks": [{"says": "The code is good", "method": "judge", "args": {}}]}
+    with served(planner=lambda _: fenced(planned(VAGUE, "add takes numbers")), propose=lambda _: fenced(vague)) as stub:
+        run = PGEHarness(config(tmp_path)).run(PROMPT).run
+    assert looks(stub) == []
+    assert len([one for one in stub.requests if role_of(one) == "planner"]) == 1
+    assert len([one for one in stub.requests if role_of(one) == "propose"]) == 2
+    assert plan_of(run).notes == ()
+    proposal = run.of("proposal", 1)[0].payload
+    assert isinstance(proposal, Proposal)
+    assert proposal.notes == ()
+
+
+def test_the_shipped_recording_is_from_before() -> None:
+    first = (ROOT / "examples/recordings/basket.jsonl").read_text("utf-8").split("\n", 1)[0]
+    assert not is_looked_for(json.loads(first)["header"]["settings"])
 
 
 def test_what_was_sent_back_is_shown_with_the_plan_and_with_the_contract(
