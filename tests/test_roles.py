@@ -438,3 +438,19 @@ def test_canaries_are_shown_whatever_files_the_generator_chose(tmp_path: Path) -
     assert [one.verdict for one in shown if isinstance(one, EvaluationReport)] == ["fail"]
     artifacts = [e.on for one in shown if isinstance(one, EvaluationReport) for e in one.evidence]
     assert sorted(artifacts) == ["spread.py", "stats.py"]
+
+
+def test_what_a_run_left_out_of_its_task_is_shown_as_the_default_that_it_is(shell: Shell) -> None:
+    shell.cell("%pge run --practice stats --evaluator off")
+    rows = shell.cell("%pge config").view.df.set_index("setting")
+    assert rows.loc[["planner", "contract", "approve", "canaries"], "in_this_run"].isna().all()
+    assert rows.loc["evaluator", "in_this_run"] == "off"
+
+
+def test_the_line_that_says_that_room_was_made_names_the_role(shell: Shell) -> None:
+    shell.cell("%pge run --practice stats")
+    said = " ".join(shell.cell("%pge run --practice stats --no-planner").view.plain().split())
+    assert "Another task stood here (another planner: False, not True);" in said
+    said = " ".join(shell.cell("%pge run --practice stats").view.plain().split())
+    assert "another planner: True, not False" in said
+    assert "reopened from earlier/1" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..config import UNSAID
 from ..display import Cell, Code, Table, View, Words
 from ..run import Run
 from ..settings import Given, Setting, known, told
@@ -41,7 +42,7 @@ def _row(setting: Setting, given: Given, frozen: dict[str, Cell] | None) -> tupl
 
 def _frozen(run: Run) -> dict[str, Cell]:
     """The settings of a run as they are shown: one model for every role is that, else each role has its own."""
-    settings = run.settings
+    settings = {**UNSAID, **run.settings}
     values: dict[str, Cell] = {name: told(settings.get(name)) for name in known()}
     models = settings.get("models")
     if isinstance(models, dict) and len(set(models.values())) == 1:
