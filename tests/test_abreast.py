@@ -129,11 +129,11 @@ def test_a_contract_that_is_negotiated_again_is_waited_for_again_and_two_of_them
     made = settled(settled(hand((), ()), 1, "a.py"), 2, "b.py")
     for step in (1, 2):
         made.add(r.Amendment(limits={}, text="more", phase="contract"), step)
-    agreed(made, 2, "a.py")
+    agreed(made, 2, "b.py")
     assert now(made) == ["propose 1"]
-    agreed(made, 1, "a.py")
+    agreed(made, 1, "b.py")
     assert now(made) == ["settle 1"]
-    made.add(r.StepContract(deliverables=("a.py",), checks=CHECKS, agreed=True, origin=""), 1)
+    made.add(r.StepContract(deliverables=("b.py",), checks=CHECKS, agreed=True, origin=""), 1)
     assert now(made) == ["generate 1.1"]
 
 
