@@ -16,13 +16,19 @@ from scripted import CODE, MODEL, PROMPT, Request, findings, role_of, scripted
 
 from pge_nb import bank
 from pge_nb.agents.raters import rater_of
+from pge_nb.agents.replies import json_somewhere
 from pge_nb.bank.whole import whole_step, whole_truth
 from pge_nb.config import HarnessConfig
 from pge_nb.errors import BadInput
 from pge_nb.harness import PGEHarness
-from pge_nb.records import EvaluationReport
+from pge_nb.models import About
+from pge_nb.models import Request as ModelRequest
+from pge_nb.models.practice import Practice
+from pge_nb.records import EvaluationReport, attempt_hash
 from pge_nb.run import Run, same
+from pge_nb.skills import Skill
 from pge_nb.state import open_run
+from pge_nb.workspace import Tree
 
 ROOT = Path(__file__).parents[1]
 STATS = bank.practice_task("stats").prompt
@@ -454,3 +460,53 @@ def test_the_line_that_says_that_room_was_made_names_the_role(shell: Shell) -> N
     said = " ".join(shell.cell("%pge run --practice stats").view.plain().split())
     assert "another planner: True, not False" in said
     assert "reopened from earlier/1" in said
+
+
+def test_what_a_function_made_is_judged_afresh(stub: MessagesStub, tmp_path: Path) -> None:
+    """There is no conversation to go on with."""
+
+    def does(told: str, tree: Tree) -> Mapping[str, str]:
+        del told, tree
+        return {"calc.py": CODE[2]}
+
+    skills = {"general": Skill(description="writes calc.py", does=does)}
+    settings = {"planner": False, "contract": False, "evaluator": "self", "skills": skills}
+    run = PGEHarness(config(tmp_path, **settings)).run(PROMPT).run
+    report = run.evaluation(1, 1)
+    assert report is not None
+    assert report.verdict == "pass"
+    assert [message["role"] for message in judge_requests(stub)[0]["messages"]] == ["user"]
+    assert report.rater == rater_of({**run.settings, "evaluator": "fresh"}).id != rater_of(run.settings).id
+
+
+@pytest.mark.parametrize(("whole", "verdict"), [("prompt", "fail"), ("contract", "pass")])
+def test_the_prompt_as_the_only_check_is_unmet_by_any_defect(whole: Any, verdict: str) -> None:
+    step = whole_step("stats")
+    files = bank.files(bank.render(step, (step.defects[-1],)))
+    assert "c1" not in step.defects[-1].breaks
+    about = About(
+        role="evaluator",
+        phase="evaluate",
+        step=1,
+        attempt=1,
+        task="stats",
+        attempt_hash=attempt_hash(files),
+        checks=("c1",),
+        whole=whole,
+        files=files,
+    )
+    practice = Practice("practice:miss=0,false_alarm=0,noise=0")
+    reply = practice.reply(
+        ModelRequest(model="practice", system="", messages=({"role": "user", "content": ""},), about=about)
+    )
+    (finding,) = json_somewhere(reply.text)["findings"]  # type: ignore[misc,union-attr]
+    assert finding["verdict"] == verdict  # type: ignore[index,call-overload]
+
+
+def test_a_whole_is_as_good_as_its_worst_part() -> None:
+    step = whole_step("stats")
+    costly = next(defect for defect in step.defects if defect.costs)
+    known = whole_truth("stats", bank.files(bank.render(step, (costly,))))
+    assert known is not None
+    for name, points in costly.costs.items():
+        assert known.quality[name] == bank.SOUND - points
