@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from bank_runs import missed
 
@@ -43,6 +45,9 @@ def test_the_pieces_have_every_check_and_every_defect_once_and_end_in_the_steps_
     assert set(first.deliverables) < {*step.deliverables, ""} or first.solution != step.solution
     assert first.checks
     assert last.checks
+    later = {line.split("(")[0] for line in str(last.solution).split("def ")[1:]}
+    later -= {line.split("(")[0] for line in str(first.solution).split("def ")[1:]}
+    assert not any(set(re.findall(r"\w+", str(check["says"]))) & later for check in first.checks)
     assert all(len(piece.first_checks) == len(piece.checks) for piece in (first, last))
     for piece in (first, last):
         ids = {f"c{number}" for number in range(1, len(piece.checks) + 1)}

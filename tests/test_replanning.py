@@ -11,7 +11,20 @@ import pytest
 from hand_runs import Hand
 from messages_stub import MessagesStub
 from notebook_shell import Shell
-from scripted import ADD, CHECKS, MODEL, PROMPT, TWICE, Request, fenced, findings, first_message, role_of, scripted
+from scripted import (
+    ADD,
+    CHECKS,
+    MODEL,
+    PLAN,
+    PROMPT,
+    TWICE,
+    Request,
+    fenced,
+    findings,
+    first_message,
+    role_of,
+    scripted,
+)
 
 from pge_nb import bank, frames, views
 from pge_nb import records as r
@@ -28,6 +41,7 @@ from pge_nb.models.practice import Practice
 from pge_nb.phases import Phase, due
 from pge_nb.results import result_of
 from pge_nb.run import Run, same
+from pge_nb.skills import Skill
 from pge_nb.state import open_run
 from pge_nb.studies.items import items, truth_of
 from pge_nb.workspace import Objects
@@ -249,6 +263,22 @@ def test_another_skill_in_the_second_replan_is_no_end(carried: Callable[..., Run
         run = carried(stub, max_replans=2)
     assert run.outcome == "paused"
     assert actions(run, 5) == ["refine", "ask"]
+
+
+def test_a_cut_may_name_the_skills_of_the_run_alone(carried: Callable[..., Run]) -> None:
+    """One that there is not is sent back, and then one that there is stands in, told."""
+    skills = {"code": Skill(description="writes code"), "prose": Skill(description="writes prose")}
+    plan = PLAN | {"steps": [step | {"skill_type": "code"} for step in PLAN["steps"]]}  # type: ignore[attr-defined]
+    wrong = {"reason": "so", "steps": [piece | {"skill_type": "algebra"} for piece in PIECES]}
+    with played(first_alone, wrong, planner=lambda _: fenced(plan)) as stub:
+        run = carried(stub, skills=skills)
+        (text, *_) = [first_message(request) for request in stub.requests if role_of(request) == "replan"]
+    assert "- prose: writes prose" in text
+    changed = run.plan
+    assert changed is not None
+    assert changed.notes[0].startswith("sent back: step 1 has the skill 'algebra', and there are code, prose")
+    assert [step.skill_type for step in run.steps] == ["code"] * 3
+    assert changed.notes[-1] == "step 4: there is no skill 'algebra'; 'code' stands in"
 
 
 # Where steps are listed
