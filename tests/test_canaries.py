@@ -117,8 +117,8 @@ def test_a_judge_that_passes_one_is_not_listened_to_and_the_view_tells_it(name: 
     assert result.outcome == "paused"
     assert not [request for request in model.asked if request.about.purpose == "gate"], "and is not paid for"
     for view in (views.run_view(result.run), views.evaluations_view(result.run, 1)):
-        assert f"The judge passed a known-bad artifact on the check add has a docstring ({name}): " in view.plain()
-        assert f"artifact on the criteria correctness ({name}); clarity ({name}): " in view.plain()
+        assert f"The judge passed a known-bad artifact on the check “add has a docstring” ({name}): " in view.plain()
+        assert f"artifact on the criteria “correctness” ({name}), “clarity” ({name}): " in view.plain()
 
 
 def test_on_the_check_that_it_passed_it_is_not_listened_to_and_on_the_rest_it_is(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_on_the_check_that_it_passed_it_is_not_listened_to_and_on_the_rest_it_is
     assert void(run, (OTHER, replace(DOCSTRING, id="c7")), (CLARITY, HASTE)) == {"c2": "a promise", "c7": "a promise"}
     told = views.run_view(run).plain()
     assert (
-        "on the check add has a docstring (a promise): what it says of that, and of any check that it was not" in told
+        "on the check “add has a docstring” (a promise): what it says of that, and of any check that it was not" in told
     )
     assert "artifact on the criteri" not in told
 

@@ -103,11 +103,12 @@ def caveats(run: Run) -> Iterator[str]:
 def _fallen(run: Run) -> Iterator[str]:
     """On what the judge passed known-bad artifacts: a line for its checks, one for its criteria."""
     for about, several in (("check", "checks"), ("criterion", "criteria")):
-        passed = [f"{said} ({canary})" for (kind, said), canary in tried(run).items() if canary and kind == about]
+        passed = [f"“{said}” ({canary})" for (kind, said), canary in tried(run).items() if canary and kind == about]
         if passed:
+            which, those = (about, "that") if len(passed) == 1 else (several, "them")
             yield (
-                f"The judge passed a known-bad artifact on the {about if len(passed) == 1 else several} {'; '.join(passed)}: "
-                f"what it says of that, and of any {about} that it was not tried on, counts for nothing in this run."
+                f"The judge passed a known-bad artifact on the {which} {', '.join(passed)}: "
+                f"what it says of {those}, and of any {about} that it was not tried on, counts for nothing in this run."
             )
 
 
