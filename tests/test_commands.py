@@ -154,6 +154,7 @@ def test_a_failed_run_is_a_value_and_with_raise_an_error_after_its_view(shell: S
 
 
 def test_a_question_is_shown_answered_and_gone_on_from(shell: Shell, tmp_path: Path) -> None:
+    shell.cell("%config PGE.max_replans = 0")
     view = shell.cell(FAILS).view
     assert view.mark == "paused"
     assert "Question:" in view.plain()
