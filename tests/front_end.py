@@ -6,7 +6,7 @@ import os
 import queue
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,8 +71,18 @@ class FrontEnd:
         """The widgets of that kind that are open."""
         return [comm for comm, state in self.models.items() if state.get("_model_name") == model]
 
-    def result(self, sent: str, *, press_after: float | None = None, within: float = 60) -> Ran:
-        """What came of a request. ``press_after``: the stop button is pressed so many seconds after the panel came."""
+    def result(
+        self,
+        sent: str,
+        *,
+        press_after: float | None = None,
+        meanwhile: Callable[[], None] = lambda: None,
+        within: float = 60,
+    ) -> Ran:
+        """What came of a request.
+
+        ``press_after``: the stop button is pressed so many seconds after the panel came; ``meanwhile`` is called when it came.
+        """
         ran, shown, pressed = Ran(), None, None
         ends = time.monotonic() + within
         while time.monotonic() < ends:
@@ -92,6 +102,7 @@ class FrontEnd:
                 self.models.pop(content["comm_id"], None)
             elif message["msg_type"] == "display_data" and VIEW in content["data"]:
                 shown = time.monotonic()
+                meanwhile()
                 if self.shows:
                     count = {"method": "update", "state": {"_view_count": 1}, "buffer_paths": []}
                     self.tell(content["data"][VIEW]["model_id"], count)

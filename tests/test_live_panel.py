@@ -32,7 +32,8 @@ Practice.reply = reply
 COUNTED = """
 import comm, threading
 from ipywidgets.widgets import widget
-print(len(widget._instances), len(comm.get_comm_manager().comms), threading.active_count())
+kernel = get_ipython().kernel
+print(len(widget._instances), len(comm.get_comm_manager().comms), threading.active_count(), kernel.shell_stream._recv_callback)
 """
 BROKEN = """
 from pge_nb.widgets import live
@@ -42,16 +43,21 @@ live.log = broken
 """
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["two threads", "one thread"])
+@pytest.fixture(scope="module", params=["two threads"])
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
-    with front_end(tmp_path_factory.mktemp("kernel"), one_thread=request.param) as opened:
+    """A kernel that reads in a thread of its own, and where a test is of `either`, one that does not too."""
+    with front_end(tmp_path_factory.mktemp("kernel"), one_thread=request.param == "one thread") as opened:
         yield opened
+
+
+either = pytest.mark.parametrize("page", ["two threads", "one thread"], indirect=True)
 
 
 def directory_of(page: FrontEnd) -> Path:
     return Path(page.run("import os; print(os.getcwd())").text.strip())
 
 
+@either
 def test_one_panel_a_run_and_then_what_stands_by_itself(page: FrontEnd) -> None:
     ran = page.run(RUN.format("one"))
     [shown] = ran.of("display_data")
@@ -88,6 +94,7 @@ def test_no_widgets_is_told_in_text(page: FrontEnd) -> None:
     assert "sections were written" in ran.of("update_display_data")[-1]["data"]["text/plain"]
 
 
+@either
 def test_the_button_stops_a_run_between_two_calls(page: FrontEnd) -> None:
     page.run(SLOW.format(0.3))
     ran = page.run(RUN.format("between"), press_after=0.5)
@@ -103,34 +110,38 @@ def test_the_button_stops_a_run_between_two_calls(page: FrontEnd) -> None:
     assert "passed" in page.run("%pge resume").of("execute_result")[0]["data"]["text/plain"]
 
 
+@either
 def test_the_button_stops_what_hears_of_nothing_and_cells_below_do_not_run(page: FrontEnd) -> None:
     page.run(SLOW.format(60))
-    sent = page.send(RUN.format("deaf"))
-    below = page.send("print('below')")
-    ran = page.result(sent, press_after=0.3)
+    sent, below = page.send(RUN.format("deaf")), [page.send("print('queued at once')")]
+    ran = page.result(sent, press_after=0.5, meanwhile=lambda: below.append(page.send("print('queued later')")))
     assert ran.seconds is not None
     assert ran.seconds < 2
     assert ran.of("error")[0]["traceback"][1:] == ["Go on with %pge resume."]
-    assert page.result(below).text == ""
+    assert [page.result(one).text for one in below] == ["", ""]
     page.run("Practice.reply = usual")
     assert open_run(directory_of(page) / "deaf").sections[-1].record.kind == "interruption"
     assert page.run("print('later')").text == "later\n"
 
 
+@either
 def test_what_was_sent_while_the_cell_ran_is_done_after_it_in_its_order(page: FrontEnd) -> None:
     page.run("import ipywidgets; slider = ipywidgets.IntSlider(value=1)")
     [slider] = page.named("IntSliderModel")
     page.run(SLOW.format(0.2))
-    sent = page.send(RUN.format("order"))
-    first = page.send("seen = [slider.value]")
-    page.tell(slider, {"method": "update", "state": {"value": 7}, "buffer_paths": []})
-    second = page.send("seen.append(slider.value); print(seen)")
-    assert page.result(sent).of("execute_result")
-    assert page.result(first).text == ""
-    assert page.result(second).text == "[1, 7]\n"
+    sent, queued = page.send(RUN.format("order")), [page.send("seen = [slider.value]")]
+
+    def meanwhile() -> None:
+        queued.append(page.send("seen.append(slider.value)"))
+        page.tell(slider, {"method": "update", "state": {"value": 7}, "buffer_paths": []})
+        queued.append(page.send("seen.append(slider.value); print(seen)"))
+
+    assert page.result(sent, meanwhile=meanwhile).of("execute_result")
+    assert [page.result(one).text for one in queued] == ["", "", "[1, 1, 7]\n"]
     page.run("Practice.reply = usual; slider.layout.close(); slider.style.close(); slider.close()")
 
 
+@either
 def test_fifty_runs_leave_no_widget_no_comm_and_no_thread(page: FrontEnd) -> None:
     page.run(RUN.format("first"))
     before = page.run(COUNTED).text
@@ -140,6 +151,7 @@ def test_fifty_runs_leave_no_widget_no_comm_and_no_thread(page: FrontEnd) -> Non
     )
     ran = page.run(loop, within=120)
     assert len(ran.of("display_data")) == 50
+    assert len(ran.of("comm_open")) == len(ran.of("comm_close")) >= 50 * 8
     assert page.run(COUNTED).text == before
     assert before.startswith("0 0 ")
     assert page.models == {}
