@@ -257,7 +257,7 @@ def test_of_many_steps_those_that_were_attempted_once_are_told_and_not_drawn() -
     [alt] = read(view.html()).alts
     assert "Step 4" not in alt
     assert "Step 6 attempt 2" in alt
-    assert "Not drawn, since they were attempted once: 3 to 5, 9 (4 steps)." in words(view)
+    assert "Steps that were attempted once are not drawn: 3 to 5, 9." in words(view)
     assert view.df is not None
     assert set(view.df["step"]) == set(range(1, 13))
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from .. import frames
 from ..display import Block, Cell, Fold, Mark, Picture, Table, Words
 from ..interrupts import held_back
-from ..prose import counted
 from ..run import Run
 from .alt import alt_text
 
@@ -30,7 +29,7 @@ def trajectory_blocks(run: Run, step: int | None = None) -> Iterator[Block]:
     drawn = worth_drawing(frame)
     yield chart(run, drawn)
     if once := sorted(set(frame["step"]) - set(drawn["step"])):
-        yield Words(f"Not drawn, since they were attempted once: {_ranges(once)} ({counted(len(once), 'step')}).")
+        yield Words(f"Steps that were attempted once are not drawn: {_ranges(once)}.")
     yield Fold(summary="The numbers", blocks=(scores_table(frame),))
 
 
