@@ -195,7 +195,7 @@ def test_diff_compares_attempts_of_two_runs(kept_runs: Shell) -> None:
         "test_roman.py": "added",
         "stats.py": "removed",
     }
-    assert view.next == "%pge show evaluations second:1.1"
+    assert view.next == "%pge show evaluations @1:1.1 second:1.1"
     assert kept_runs.cell(view.next).error is None
     same = kept_runs.cell("%pge diff second:1.1 second:1.1").view
     assert same.df is not None
