@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -40,8 +41,8 @@ FILLED = frozenset({"accepted", "kept", "working", "asking"})
 """States whose mark is filled; the others' are hollow."""
 BOX, BETWEEN, CLOSE = 0.7, 0.42, 0.14
 """Inches: the height of a box, from one to the row below, and the same in a frame."""
-MOST_LINES = 2
-"""Lines of words in a box, below its state."""
+MOST_LINES, LONGEST = 2, 150
+"""Lines of words in a box, below its state, and characters beyond which no line can fit."""
 MARGIN, AROUND = 0.14, 0.1
 """Inches around the drawing, and from a box to the frame around it."""
 CORNERS = "round,pad=0,rounding_size=0.08"
@@ -203,11 +204,10 @@ def fitting(text: str, inches: float, most: int = MOST_LINES) -> list[str]:
 
 def _head(text: str, inches: float, *, ended: bool = False) -> str:
     """As much of the beginning as fits, whole words where there are some; ``ended``: with … behind it."""
-    if wide(text, SIZE) <= inches:
+    if len(text) <= LONGEST and wide(text, SIZE) <= inches:
         return text
     tail = "…" if ended else ""
-    size = len(text)
-    while size > 1 and wide(text[:size].rstrip() + tail, SIZE) > inches:
-        size -= 1
+    sizes = range(2, min(len(text), LONGEST) + 1)
+    size = 1 + bisect.bisect_right(sizes, inches, key=lambda size: wide(text[:size].rstrip() + tail, SIZE))
     between = text.rfind(" ", 0, size + 1)
     return text[: between if between > size // 2 else size].rstrip() + tail
