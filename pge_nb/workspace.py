@@ -349,7 +349,7 @@ class EvidenceBook:
     """Issues the evidence of one evaluation: ids e1, e2, ... in the order in which things were opened or run."""
 
     def __init__(self, objects: Objects) -> None:
-        self._objects = objects
+        self.objects = objects
         self._texts: dict[str, str] = {}
         self._issued: list[Evidence] = []
 
@@ -370,10 +370,10 @@ class EvidenceBook:
             method=method,
             on=on,
             says=says,
-            body=self._objects.body(text),
+            body=self.objects.body(text),
             strength=strength,
             replayed=replayed,
-            picture=self._objects.put(picture) if picture else None,
+            picture=self.objects.put(picture) if picture else None,
         )
         self._issued.append(evidence)
         self._texts[evidence.id] = text

@@ -13,11 +13,11 @@ import pytest
 import sanitizer
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from injections import INJECTIONS, ZERO_WIDTH
 from scripted import fenced, findings, role_of
 
 from pge_nb import views
 from pge_nb.agents.judging import Docket, laid_before
+from pge_nb.calibration.injections import INJECTIONS, ZERO_WIDTH
 from pge_nb.config import HarnessConfig
 from pge_nb.display import View
 from pge_nb.harness import PGEHarness

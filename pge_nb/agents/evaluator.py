@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,10 +38,11 @@ from .generator import asked_for, base_tree, listed
 from .hearing import hear
 from .inputs_told import inputs_told
 from .inspecting import TOOLS, Inspection
-from .judging import Docket, difference, laid_before, shared_out
+from .judging import Docket, difference, laid_before
 from .loop import turns
 from .raters import of_attempt, system_of
 from .replies import Unusable, json_alone
+from .reviewing import Seen, laid_out
 from .terms import Terms, answer_shape, method_lines, promised, read_terms, shown
 
 LOOKED_AT_ONLY = frozenset({"artifact", "file", "rule", "reference", "read", "list", "search"})
@@ -152,31 +152,21 @@ class Evaluator(Agent):
             contract, made = canaries.for_the_judge(contract), self._made(run, phase)
         files = layered(base_tree(run, step), made.files)
         book = EvidenceBook(self.equipment.objects)
-        claims: list[Claim] = []
-        for check in contract.checks:
-            if check.method == JUDGE or check.method not in self.equipment.reviews:
-                continue
+
+        def look(check: Check) -> Seen:
             outcome, replayed = self._review(run, phase, check, files)
-            met, cited = outcome.met, [_issued(book, check, outcome, replayed=replayed)]
-            hidden = withholding.hidden_check(self.equipment, run, step, check) if met else None
-            if hidden is not None:
-                further, replayed = self._review(run, phase, hidden, files)
-                further = withholding.weighed(run, step, further)
-                cited.append(_issued(book, check, further, replayed=replayed))
-                met = further.met
-            if met is not None:
-                claims.append(Claim(on=check.id, by=check.method, met=met, evidence=tuple(cited)))
-        for file in made.files:
-            text = self.equipment.objects.get(file.sha256).decode("utf-8", "replace")
-            book.issue(method="artifact", on=file.path, says=f"opened {file.path}", text=text)
-        undecided = tuple(check for check in contract.checks if check.id not in {claim.on for claim in claims})
-        docket = Docket(
-            checks=undecided,
-            criteria=run.plan.criteria if run.plan else (),
-            evidence=book.issued,
-            texts=shared_out(book.texts),
+            hidden = withholding.hidden_check(self.equipment, run, step, check) if outcome.met else None
+            if hidden is None:
+                return Seen(met=outcome.met, outcomes=((outcome, replayed),))
+            further, again = self._review(run, phase, hidden, files)
+            further = withholding.weighed(run, step, further)
+            return Seen(met=further.met, outcomes=((outcome, replayed), (further, again)))
+
+        criteria = run.plan.criteria if run.plan else ()
+        claims, docket = laid_out(
+            contract.checks, criteria, made.files, book, reviews=self.equipment.reviews, look=look
         )
-        return Looked(contract=contract, made=made, claims=tuple(claims), docket=docket, files=files, book=book)
+        return Looked(contract=contract, made=made, claims=claims, docket=docket, files=files, book=book)
 
     def _review(self, run: Run, phase: Phase, check: Check, files: tuple[FileRef, ...]) -> tuple[Outcome, bool]:
         review = self.equipment.reviews[check.method]
@@ -345,19 +335,6 @@ class Judged:
     def ran(self) -> bool:
         """Whether generated code was run."""
         return any(evidence.method not in LOOKED_AT_ONLY for evidence in self.docket.evidence)
-
-
-def _issued(book: EvidenceBook, check: Check, outcome: Outcome, *, replayed: bool) -> str:
-    """Issue what a review saw as evidence; its id."""
-    return book.issue(
-        method=check.method,
-        on=check.id,
-        says=outcome.says,
-        text=outcome.saw,
-        strength=outcome.strength,
-        replayed=replayed,
-        picture=b64decode(outcome.picture),
-    ).id
 
 
 def _proposal(run: Run, step: int) -> Proposal:

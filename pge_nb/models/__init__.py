@@ -22,6 +22,18 @@ Stop = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Flaw:
+    """What is so of a copy that an exam shows: whether a defect was planted, the checks that it breaks, and its size.
+
+    ``size`` is slight, partial or gross; empty where no input tells.
+    """
+
+    planted: bool
+    breaks: tuple[str, ...] = ()
+    size: Literal["", "slight", "partial", "gross"] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class About:
     """What a call is for. Never sent: logs are addressed by it, and the practice model answers from it.
 
@@ -30,7 +42,7 @@ class About:
     practice task, the hash of the attempt under evaluation, the ids of what it is to give findings on and may cite, and which
     part of a planned step a smaller one is. ``whole``:
     the task is one step, whose checks are its contract's or the prompt alone; ``files`` are then those of the attempt that
-    is judged or refined.
+    is judged or refined. ``flaw`` tells of a copy in an exam, which the bank cannot know.
     """
 
     role: Role
@@ -53,6 +65,7 @@ class About:
     part: str = ""
     whole: Literal["", "contract", "prompt"] = ""
     files: tuple[FileRef, ...] = ()
+    flaw: Flaw | None = None
 
     @property
     def address(self) -> str:

@@ -22,7 +22,7 @@ from ..bank.whole import whole_step, whole_truth
 from ..errors import BadInput, ModelFailed
 from ..payloads import Json, compact
 from ..records import Usage
-from . import About, CallStopped, Listen, Reply, Request, Stop, text_reply
+from . import About, CallStopped, Flaw, Listen, Reply, Request, Stop, text_reply
 
 NEW_DEFECT = 0.1
 """A refine brings in one new defect with this probability times (1 - skill)."""
@@ -30,6 +30,8 @@ CHANCE_REPAIR = 0.1
 """A refine repairs a defect that nothing reported with this probability."""
 LENIENCY_MISS = 0.1
 """Each point of leniency adds this to the miss rate; each point of severity to the false alarms."""
+PLANTED_COST: Mapping[str, float] = {"": 4.0, "slight": 4.0, "partial": 5.0, "gross": 6.0}
+"""Points that a planted defect of this size takes off every criterion where the evaluator sees it."""
 UNKNOWN_QUALITY = 2.0
 """The quality of an attempt that the bank cannot have made; all its checks count as unmet."""
 
@@ -42,6 +44,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "drift": (-5.0, 5.0),
     "seed": (0, 2**53),
     "delay": (0.0, 60.0),
+    "by_size": (0.0, 1.0),
 }
 SHORTEST_DELAY = 0.1
 """Of ``delay``: what the shortest call takes."""
@@ -55,7 +58,8 @@ class PracticeSettings:
     ``skill``: a first attempt has each defect with probability 1 - skill. ``miss``: the evaluator passes a bad check.
     ``false_alarm``: it fails a good one. ``leniency``: points added to every score (and it raises ``miss``). ``noise``: the
     standard deviation of its scores. ``drift``: points that every further attempt adds. ``delay``: the seconds that a call
-    takes at most; each its own, from a tenth of it on.
+    takes at most; each its own, from a tenth of it on. ``by_size``: in an exam a slight defect is missed so much more often
+    than a partial one, a gross one so much less: 0.5 makes it 1.5 and 0.5 times ``miss``.
     """
 
     skill: float = 0.6
@@ -66,6 +70,7 @@ class PracticeSettings:
     drift: float = 0.0
     seed: int = 0
     delay: float = 0.0
+    by_size: float = 0.5
 
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():
@@ -88,6 +93,11 @@ class PracticeSettings:
     def miss_rate(self) -> float:
         """The probability that a bad check passes, leniency included."""
         return min(1.0, self.miss + LENIENCY_MISS * max(0.0, self.leniency))
+
+    def miss_of(self, size: str) -> float:
+        """The probability that a planted defect of this size is missed; one that no input shows counts as slight."""
+        factor = {"partial": 1.0, "gross": 1.0 - self.by_size}.get(size, 1.0 + self.by_size)
+        return min(1.0, self.miss_rate * factor)
 
     @property
     def alarm_rate(self) -> float:
@@ -332,6 +342,8 @@ def deliverable(path: str, text: str) -> str:
 
 def evaluate(task: PracticeTask, step: PracticeStep, about: About, settings: PracticeSettings, draws: Draws) -> str:
     """The evaluator's findings. Of an attempt that the bank cannot have made it says so, and fails everything."""
+    if about.flaw is not None:
+        return fenced({"findings": [*examined(about, about.flaw, settings, draws)]})
     known = _known(task, about, about.attempt_hash)
     if known is None or known.step != step.number:
         return fenced({"findings": [_unknown(on, about) for on in (*about.checks, *about.criteria)]})
@@ -339,6 +351,28 @@ def evaluate(task: PracticeTask, step: PracticeStep, about: About, settings: Pra
     checks: list[Json] = [judge.check(on) for on in about.checks]
     scores: list[Json] = [judge.criterion(on) for on in about.criteria]
     return fenced({"findings": checks + scores})
+
+
+def examined(about: About, flaw: Flaw, settings: PracticeSettings, draws: Draws) -> list[dict[str, Json]]:
+    """The findings on a copy in an exam: the defect is seen or missed whole, at the rate of its size, and seen it costs points.
+
+    A clean copy is failed as often as a sound attempt. Each copy has luck of its own.
+    """
+    copied = f"{about.attempt_hash} "
+    seen = flaw.planted and draws.of(f"{copied}seen").random() >= settings.miss_of(flaw.size)
+    findings: list[dict[str, Json]] = []
+    for on in about.checks:
+        fails = (seen and on in flaw.breaks) or (not seen and draws.of(copied + on).random() < settings.alarm_rate)
+        says = "This does not hold any more." if fails else "Holds, as the quoted line shows."
+        findings.append({"on": on, "verdict": "fail" if fails else "pass", "says": says})
+    for on in about.criteria:
+        points = PLANTED_COST[flaw.size] if seen else 0.0
+        noise = draws.of(copied + on).gauss(0.0, settings.noise)
+        score = round(min(10.0, max(0.0, bank.SOUND - points + settings.leniency + noise)), 1)
+        findings.append({"on": on, "score": score, "says": next(words for least, words in WORDS if score >= least)})
+    last = about.evidence[-1].partition(":")[0] if about.evidence else ""  # the artifacts come last
+    shown: dict[str, Json] = {"evidence": [last], "quote": ""}
+    return [finding | shown for finding in findings]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
