@@ -43,7 +43,16 @@ UNRATED = {"plan", "contract", "generate"}
 """They show the run as it stood before anything was evaluated."""
 ELSEWHERE = {"answer", "open", "new", "stop", "confirm"}
 """They need another run than the one that passed, and have a test of their own below."""
-OF_NO_RUN = {"help": "%pge help", "tasks": "%pge tasks", "model": "%pge model", "key": "", "doctor": "%pge doctor"}
+OF_NO_RUN = {
+    "help": "%pge help",
+    "tasks": "%pge tasks",
+    "model": "%pge model",
+    "key": "",
+    "doctor": "%pge doctor",
+    "rater": "%pge rater",
+    "raters": "%pge raters gate gate",
+    "regrade": "%pge regrade",
+}
 """Command -> a line; it shows no run, so it has no foot."""
 COLUMNS = {
     "%pge help": ["table", "line", "what_it_does"],

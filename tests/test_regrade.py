@@ -15,7 +15,7 @@ from pge_nb.models import Listen, Reply, Request, Stop
 from pge_nb.models.limits import Limits
 from pge_nb.models.practice import Practice
 from pge_nb.run import Run
-from pge_nb.studies import regrade as replay
+from pge_nb.studies import replaying as replay
 from pge_nb.studies.items import items, task_of
 from pge_nb.studies.ratings import RATINGS, ratings
 from pge_nb.studies.study import StudyFile, open_study

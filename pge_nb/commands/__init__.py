@@ -17,6 +17,7 @@ from . import (
     house,
     opening,
     phase_cells,
+    raters,
     saving,
     use_it,
     verifying,
@@ -54,6 +55,11 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "generate": phase_cells.generate,
         "evaluate": phase_cells.evaluate,
         "confirm": confirming.confirm,
+    },
+    "judge the judge": {
+        "rater": raters.rater,
+        "raters": raters.raters,
+        "regrade": raters.regrade,
     },
     "house": {
         "model": house.model,

@@ -1,0 +1,29 @@
+"""Studies of raters, over the runs of one or many notebooks. What each is about stands with it; all are found from here."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .replaying import regrade_runs
+    from .study import open_study as open_study
+
+    regrade = regrade_runs
+
+# Imported when they are first asked for. A module here must not have the name of one of these: importing it would hide it.
+_PLACES = {
+    "open_study": (".study", "open_study"),
+    "regrade": (".replaying", "regrade_runs"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, called = _PLACES[name]
+    return getattr(importlib.import_module(module, __name__), called)
+
+
+def __dir__() -> list[str]:
+    return sorted(_PLACES)

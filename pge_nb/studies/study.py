@@ -67,8 +67,12 @@ class StudyView:
 
     @property
     def raters(self) -> Mapping[str, Rater]:
-        """Id -> rater, in the order in which they were put down; the last name that was given to one holds."""
-        return {rater.id: rater for rater in self._all("rater", Rater)}
+        """Id -> rater, in the order in which they were last put down; the last name that was given to one holds."""
+        found: dict[str, Rater] = {}
+        for rater in self._all("rater", Rater):
+            found.pop(rater.id, None)
+            found[rater.id] = rater
+        return found
 
     def rater(self, said: str) -> Rater:
         """The rater with this id or name (of two with one name the later). ``BadInput`` names those there are."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +25,7 @@ from ..run import Run
 from ..study_records import Rater, Study
 from ..workspace import Objects
 from .pool import carried_out
-from .study import StudyFile
+from .study import StudyFile, open_study
 from .units import FOLDER, Graded, Units, graded_of, name_of
 
 if TYPE_CHECKING:
@@ -267,6 +268,28 @@ def regrade(
         failed=tuple(failed),
         stopped=stopped,
     )
+
+
+def regrade_runs(
+    runs: Run | Iterable[Run],
+    raters: Rater | Iterable[Rater],
+    *,
+    repeats: int = 1,
+    directory: Path | str = ".",
+    model: Model | None = None,
+    limits: Limits | None = None,
+    parallel: int = 4,
+) -> Regraded:
+    """Grade every kept attempt of the runs again by other raters, ``repeats`` times each; the runs are not touched.
+
+    What is made is kept beside the ``study.md`` of ``directory`` and never asked for again. The rest is as in `regrade`.
+    """
+    asked = asked_of(
+        [runs] if isinstance(runs, Run) else list(runs),
+        [raters] if isinstance(raters, Rater) else list(raters),
+        repeats=repeats,
+    )
+    return regrade(open_study(Path(directory)), asked, model=model, limits=limits, parallel=parallel)
 
 
 def kept(study: StudyFile) -> Iterator[Graded]:
