@@ -6,12 +6,12 @@ Contract, artifacts and the outcomes of the reviews are those of the gate; nothi
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import BadInput
-from ..models import About, Request
+from ..models import About, Flaw, Request
 from ..phases import number
-from ..records import Check, EvaluationReport, Evidence
+from ..records import Attempt, Check, EvaluationReport, Evidence, FileRef, StepContract, attempt_hash
 from ..run import Run
 from ..study_records import Rater
 from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
@@ -32,7 +32,7 @@ class Frozen:
 
     ``claims`` are what reviews decided, ``docket`` what is left to a judge with all evidence, ``brief`` the message of the
     gate's judge. ``practice`` is the practice task's name, ``part`` the part of a planned step that the step is, as `Run.part`
-    says it.
+    says it. ``flaw`` tells of a copy in an exam, for the practice model alone.
     """
 
     run: str
@@ -47,6 +47,7 @@ class Frozen:
     missing: tuple[str, ...]
     max_tokens: int
     part: str = ""
+    flaw: Flaw | None = None
 
     def request(self, rater: Rater, sample: int) -> Request:
         """The judge call."""
@@ -62,6 +63,7 @@ class Frozen:
             checks=tuple(check.id for check in self.docket.checks),
             criteria=tuple(criterion.name for criterion in self.docket.criteria),
             evidence=tuple(f"{evidence.id}:{evidence.on}" for evidence in self.docket.evidence),
+            flaw=self.flaw,
         )
         return Request(
             model=rater.model,
@@ -81,16 +83,55 @@ def freeze(run: Run, step: int, attempt: int, objects: Objects) -> Frozen:
     report, contract, made = run.evaluation(step, attempt), run.contract(step), run.attempts(step).get(attempt)
     if report is None or contract is None or made is None:
         raise BadInput(f"Attempt {step}.{attempt} has no evaluation at the gate.", "%pge show evaluations lists those.")
-    evidence = _laid_out(report)
-    texts = shared_out({one.id: objects.whole(one.body) for one in evidence})
-    decided = {finding.on: finding for finding in report.findings if finding.by not in (JUDGE, "harness")}
-    docket = Docket(
+    decided = [finding for finding in report.findings if finding.by not in (JUDGE, "harness")]
+    claims = tuple(
+        Claim(on=one.on, by=one.by, met=one.verdict == "pass", evidence=one.evidence)
+        for one in {finding.on: finding for finding in decided}.values()
+    )
+    docket = _docket(run, contract, claims, _laid_out(report), objects)
+    diff = difference(run.attempts(step).get(attempt - 1), made, objects)
+    return _frozen(run, (step, attempt), made, (contract, claims, docket, diff))
+
+
+def freeze_copy(
+    run: Run,
+    at: tuple[int, int],
+    files: tuple[FileRef, ...],
+    seen: tuple[tuple[Claim, ...], tuple[Evidence, ...]],
+    *,
+    flaw: Flaw,
+    objects: Objects,
+) -> Frozen:
+    """A copy of an attempt (``at`` is its step and number) that was changed, with what reviews claim of it and their evidence.
+
+    It is laid before a judge as a first attempt is: what changed since another one would show what was planted.
+    """
+    step, attempt = at
+    contract, made = run.contract(step), run.attempts(step)[attempt]
+    if contract is None:
+        raise BadInput(f"Step {step} has no contract.", f"%pge contract {step}")
+    claims, evidence = seen
+    copied = replace(made, files=files, hash=attempt_hash(files))
+    docket = _docket(run, contract, claims, evidence, objects)
+    return replace(_frozen(run, at, copied, (contract, claims, docket, "")), flaw=flaw)
+
+
+def _docket(
+    run: Run, contract: StepContract, claims: tuple[Claim, ...], evidence: tuple[Evidence, ...], objects: Objects
+) -> Docket:
+    decided = {claim.on for claim in claims}
+    return Docket(
         checks=tuple(check for check in contract.checks if check.id not in decided),
         criteria=run.plan.criteria if run.plan else (),
         evidence=evidence,
-        texts=texts,
+        texts=shared_out({one.id: objects.whole(one.body) for one in evidence}),
     )
-    diff = difference(run.attempts(step).get(attempt - 1), made, objects)
+
+
+def _frozen(
+    run: Run, at: tuple[int, int], made: Attempt, looked: tuple[StepContract, tuple[Claim, ...], Docket, str]
+) -> Frozen:
+    (step, attempt), (contract, claims, docket, diff) = at, looked
     said = listed("The person whose task it is says:", run.amendments(step, "evaluate"))
     laid = laid_before(docket, contract.checks, diff)
     return Frozen(
@@ -100,9 +141,7 @@ def freeze(run: Run, step: int, attempt: int, objects: Objects) -> Frozen:
         attempt_hash=made.hash,
         practice=run.task.practice,
         checks=contract.checks,
-        claims=tuple(
-            Claim(on=one.on, by=one.by, met=one.verdict == "pass", evidence=one.evidence) for one in decided.values()
-        ),
+        claims=claims,
         docket=docket,
         brief="\n\n".join(filter(None, (said, inputs_told(run), laid))),
         missing=made.missing,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import itertools
 import json
 import random
@@ -180,19 +181,20 @@ def _parsed(text: str) -> ast.Module | None:
 
 
 def _python(text: str) -> Iterator[Planted]:
-    yield from _spliced(text, _defects, lambda before, after: ast.dump(before) != ast.dump(after))
+    yield from _spliced(text, _defects, functools.partial(_fits, False))
 
 
 def _python_shams(text: str) -> Iterator[Planted]:
-    def fits(before: ast.Module, after: ast.Module, kind: str) -> bool:
-        return (ast.dump(before) == ast.dump(after)) == (kind in ("comment", "blank line"))
+    for alike, kinds in ((True, ("comment", "blank line")), (False, ("renamed local", "reordered lines"))):
+        yield from _spliced(text, functools.partial(_shams_of_kind, kinds), functools.partial(_fits, alike))
 
-    for kind in SHAM:
-        yield from _spliced(
-            text,
-            lambda source, kind=kind: (edit for edit in _shams(source) if edit.kind == kind),
-            lambda before, after, kind=kind: fits(before, after, kind),
-        )
+
+def _shams_of_kind(kinds: Sequence[str], source: _Source) -> Iterator[_Edit]:
+    return (edit for edit in _shams(source) if edit.kind in kinds)
+
+
+def _fits(alike: bool, before: ast.Module, after: ast.Module) -> bool:
+    return (ast.dump(before) == ast.dump(after)) == alike
 
 
 def _spliced(

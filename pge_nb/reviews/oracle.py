@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.machinery
 import json
 import math
+import re
 import secrets
 import sys
 from collections.abc import Mapping
@@ -35,6 +36,7 @@ KINDS = frozenset({"returns", "raises", "missing"})
 """What an answer may be: a value, an error of the call, an error before it."""
 MISS = "; one that did not: "
 """Stands between how many inputs gave what is wanted, and the one that is told."""
+COUNTED = re.compile(r"(\d+) of (\d+) (?:hidden )?inputs? gave what is wanted")
 SHOWN = 300
 """Characters of what came back that a finding shows."""
 TWO_ANSWERS: dict[str, Json] = {"two": "answers that differ"}
@@ -115,6 +117,12 @@ class OracleReview:
             saw=saw,
             strength=_strength(hidden=hidden, isolated=standing() is not None),
         )
+
+
+def inputs_failed(outcome: Outcome) -> tuple[int, int]:
+    """How many inputs did not give what is wanted, and of how many; 0 of 0 where an outcome tells of none."""
+    found = COUNTED.match(outcome.saw)
+    return (int(found[2]) - int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def _strength(*, hidden: bool, isolated: bool) -> str:
