@@ -23,6 +23,7 @@ from .reviews import Review
 from .settable import Approved, Judging, OnExhausted, Settable, Tools
 from .skills import FrozenSkill, Skill, check_skills, freeze
 from .state import FILE_NAME
+from .study_records import Rater
 from .verdict import JUDGE
 
 IDENTITY = (
@@ -40,6 +41,8 @@ IDENTITY = (
 """The settings that change what a run comes to. Retries, rounds and limits may be raised by an amendment."""
 WITH_TOOLS: Mapping[Role, str] = {"generator": "generator_tools", "evaluator": "evaluator_tools"}
 """The settings that tell which roles work with tools; part of the identity where one does."""
+TOOLS_MODE = ", tools"
+"""Ends the mode of a judge that works with tools."""
 COUNTED = ("hidden_cases", "canaries")
 """Settings that are part of the identity where they are not 0."""
 LIMITS = (
@@ -63,6 +66,7 @@ UNSAID: Mapping[str, Json] = {
     "approve": None,
     "second_look": None,
     "canaries": 0,
+    "rater": None,
     "max_replans": 1,
     "max_flat": None,
     "until_met": False,
@@ -107,6 +111,7 @@ class HarnessConfig(Settable):
     in none; None: in the person's data directory, and only where live models are asked), which is no part of the task.
     ``allow_unsafe``: where no sandbox holds, run generated code all the same, as this user and with this user's files; only a
     person says so in Python, and no file beside a notebook can.
+    ``rater``: another judge than the evaluator's model with the prompt that is shipped, as `pge_nb.studies` keeps them.
     ``inputs`` are those that `pge_nb.inputs.given` makes; no setting, but part of the task.
     ``unchosen`` names the settings that nobody chose for this task, but the machine or the default: they yield to those of a
     run that was begun.
@@ -117,6 +122,7 @@ class HarnessConfig(Settable):
     review_methods: Mapping[str, Review] = field(default_factory=dict)
     skills: Mapping[str, Skill] = field(default_factory=dict)
     allow_unsafe: bool = False
+    rater: Rater | None = None
     inputs: Given = field(default_factory=Given)
     unchosen: Collection[str] = ()
 
@@ -161,6 +167,8 @@ class HarnessConfig(Settable):
                 f"A review method cannot be named {JUDGE!r}: that is the judge call.", "Give it another name."
             )
         check_skills(self.skills)
+        if self.rater is not None:
+            _check_rater(self.rater, self.evaluator)
         if self.registry is not None and not str(self.registry).strip():
             raise BadInput("The registry is an empty path.", "Give the path of a file, or 'off'.")
         if self.trace is not None and not str(self.trace).strip():
@@ -232,11 +240,14 @@ class HarnessConfig(Settable):
                 del settings[name]
         if self.skills:
             settings["skills"] = freeze({name: self._frozen(skill) for name, skill in self.skills.items()})
+        if self.rater is not None:
+            settings["evaluator_tools"] = "on" if self.rater.mode.endswith(TOOLS_MODE) else "off"
         if machine := self._of_the_machine():
             settings["unchosen"] = machine
         if self.model and self.model.startswith(RECORDING):
             settings.pop("regrade_kept", None)  # a call that an older recording does not hold
             settings.pop("skills", None)
+            settings.pop("rater", None)
             for name in set(ROLES) - {"approve"}:
                 settings.pop(name, None)  # those that took part are those that were recorded
             settings |= self._recorded(self.model)
@@ -285,6 +296,8 @@ def identity(prompt: str, settings: Mapping[str, Json], inputs: Mapping[str, Jso
     skills = {"skills": settings["skills"]} if settings.get("skills") else {}
     apart = {"apart": True} if "max_parallel" in settings else {}
     roles = {name: settings[name] for name in ROLES if settings.get(name, UNSAID[name]) != UNSAID[name]}
+    rater = settings.get("rater")
+    judge = {"rater": rater["id"]} if isinstance(rater, Mapping) else {}
     made_of = {
         "prompt": prompt,
         **{name: settings.get(name) for name in IDENTITY},
@@ -294,6 +307,7 @@ def identity(prompt: str, settings: Mapping[str, Json], inputs: Mapping[str, Jso
         **skills,
         **apart,
         **roles,
+        **judge,
     }
     return hashlib.sha256(compact(made_of).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -328,6 +342,15 @@ def limits_in(settings: Mapping[str, Json]) -> Limits:
     """The limits that stand in a run's settings, amendments applied."""
     values = {name: settings.get(name) for name in ("max_calls", "max_tokens_total", "max_dollars")}
     return Limits(**values)  # type: ignore[arg-type]
+
+
+def _check_rater(rater: Rater, evaluator: str) -> None:
+    if rater.who != "judge" or not rater.prompt or rater.mode.startswith("self"):
+        raise BadInput(
+            f"{rater.id} cannot judge a run: only a judge with a prompt of its own can.", "%pge rater lists them."
+        )
+    if evaluator != "fresh":
+        raise BadInput(f"A rater was chosen, and evaluator is {evaluator!r}.", "Give one of them.")
 
 
 def _whole(name: str, value: object, *, least: int) -> None:

@@ -268,8 +268,10 @@ def _mean(usages: Sequence[Usage]) -> Usage:
 
 
 def _models(settings: Mapping[str, Json], phase: PhaseName) -> list[str]:
-    """The models that may be asked in a phase: the role's, and where attempts are made those of the skills."""
-    models, skills = settings.get("models"), settings.get("skills")
+    """The models that may be asked in a phase: the role's, or the chosen judge's; of attempts those of skills too."""
+    models, skills, rater = (settings.get(name) for name in ("models", "skills", "rater"))
+    if phase == "evaluate" and isinstance(rater, Mapping):
+        return [str(rater.get("model", ""))]
     makes = phase == "generate" or (phase == "evaluate" and settings.get("evaluator") == "self")
     role = str(models.get("generator" if makes else ROLE_OF[phase], "")) if isinstance(models, dict) else ""
     return [role, *(models_in({"skills": skills}) if makes else [])]

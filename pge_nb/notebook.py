@@ -216,7 +216,7 @@ def difference(run: Run, prompt: str, config: HarnessConfig) -> tuple[str, ...]:
     changed = ["another prompt"] if run.task.prompt != prompt else []
     if Given(inputs=run.task.inputs, rows=run.task.rows).identity != config.inputs.identity:
         changed.append("other data")
-    for name in (*OF_THE_TASK, "skills"):
+    for name in (*OF_THE_TASK, "skills", "rater"):
         if was.get(name, now.get(name)) != now.get(name):
             new, old = told(now.get(name)), told(was.get(name))
             values = f": {new}, not {old}" if len(f"{new}{old}") <= LONGEST_SHOWN else ""

@@ -7,16 +7,19 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from notebook_shell import Shell
 
-from pge_nb import open_run
-from pge_nb.agents.raters import judge
+from pge_nb import HarnessConfig, open_run
+from pge_nb.agents.raters import judge, rater_of
+from pge_nb.config import identity
 from pge_nb.errors import BadInput
+from pge_nb.models.choose import models_in
 from pge_nb.studies import open_study, regrade
-from pge_nb.study_records import Label
+from pge_nb.study_records import Label, Rater
 
 RUN = "%pge run --practice stats --seed 2;"
 ROOT = Path(__file__).parents[1]
@@ -138,6 +141,49 @@ def test_the_same_in_python(made: Shell) -> None:
     told = regrade(run, judge("practice:leniency=-9.0"), repeats=2)
     assert set(told.frame().verdict) == {"fail"}
     assert open_study(Path()).read().studies[0].units == len(told.graded)
+
+
+def test_a_chosen_judge_is_the_gate_of_a_run_and_part_of_its_task(made: Shell) -> None:
+    before = open_run("shared_state.md").task.run
+    made.cell("%pge rater harsh --model practice:leniency=-9.0")
+    view = made.cell("%pge run --practice stats --seed 2 --rater harsh --max-retries 0").view
+    run = open_run("shared_state.md")
+    harsh = judge("practice:leniency=-9.0").id
+    assert run.task.run != before
+    assert run.evaluations(1)[1].rater == harsh
+    assert run.evaluations(1)[1].verdict == "fail"
+    assert "another rater" in view.plain()
+    assert made.cell("%pge rater gate").view.title == f"Rater harsh ({harsh})"
+    again = made.cell("%pge run --practice stats --seed 2 --rater harsh --max-retries 0").view
+    assert "nobody was asked" in again.plain()
+    frame = made.cell("%pge rater").view.df
+    assert frame is not None
+    assert frame.set_index("rater").loc[harsh, "gate_of"] == "."
+    assert "reopened from earlier/1" in made.cell("%pge run --practice stats --seed 2").view.plain()
+
+
+def test_a_judge_that_cannot_judge_a_run_is_refused() -> None:
+    own = judge("practice", mode="self")
+    with pytest.raises(BadInput, match="cannot judge a run"):
+        HarnessConfig(rater=own)
+    with pytest.raises(BadInput, match="cannot judge a run"):
+        HarnessConfig(rater=Rater(id="ann", who="person"))
+    with pytest.raises(BadInput, match="evaluator is 'off'"):
+        HarnessConfig(rater=judge("practice"), evaluator="off")
+
+
+def test_a_chosen_judge_brings_its_model_and_its_tools() -> None:
+    plain, chosen = HarnessConfig(model="practice"), HarnessConfig(model="practice", rater=judge("claude-sonnet-5-5"))
+    assert "rater" not in plain.settings()
+    assert models_in(chosen.settings()).count("claude-sonnet-5-5") == 1
+    tools = judge("practice", mode="fresh, tools")
+    told = HarnessConfig(model="practice", rater=tools).settings()
+    assert told["evaluator_tools"] == "on"
+    assert rater_of(told) == tools
+    ids = {identity("p", config.settings()) for config in (plain, chosen, HarnessConfig(model="practice", rater=tools))}
+    assert len(ids) == 3
+    named = replace(tools, name="other")
+    assert identity("p", HarnessConfig(model="practice", rater=named).settings()) == identity("p", told)
 
 
 def test_before_a_paid_replay_a_line_tells_what_it_may_cost(made: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

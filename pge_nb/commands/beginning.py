@@ -20,6 +20,7 @@ from ..payloads import Json
 from ..run import Run
 from ..settable import Approved, Judging
 from .here import NONE_GIVEN, Here
+from .raters import judge_named
 
 TRACE = "a file to which a line of JSON is appended for each phase, call, tool and look"
 
@@ -62,6 +63,7 @@ class TaskFlags(LimitFlags):
     steps: Annotated[int | None, "at most so many steps"] = None
     no_planner: Annotated[bool, "without a planner: the prompt is the only step"] = False
     no_contract: Annotated[bool, "without contracts: the plan's success criteria are checks for the judge"] = False
+    rater: Annotated[str, "the judge, of those that %pge rater lists: its id or name"] = ""
     evaluator: Annotated[Judging | None, "who judges: afresh, the generator in its own turns, or nobody"] = None
     approve: Annotated[Approved | None, "pause for your word on the plan, or on each contract"] = None
     skill: Annotated[float | None, "practice: 0 to 1, how good the generator is"] = None
@@ -165,7 +167,8 @@ def _config(there: Here, flags: TaskFlags) -> HarnessConfig:
         given |= {"max_steps": steps} if isinstance(most, int) and steps > most else {}
     if simulated := flags.simulated():
         given["model"] = _with_settings(model, simulated)
-    return there.settings(given).config(there.path)
+    config = there.settings(given).config(there.path)
+    return replace(config, rater=judge_named(there, flags.rater)) if flags.rater else config
 
 
 def _with_inputs(config: HarnessConfig, variables: Mapping[str, object], flags: TaskFlags) -> HarnessConfig:

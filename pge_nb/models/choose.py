@@ -31,12 +31,14 @@ def is_practice(name: str) -> bool:
 
 
 def models_in(settings: Mapping[str, Json]) -> list[str]:
-    """Every model that a run with these settings may ask: those of the roles, and those of its skills."""
+    """Every model that a run with these settings may ask: those of the roles, of its skills, and of a judge that was chosen."""
     models, skills = settings.get("models"), settings.get("skills")
     names = list(models.values()) if isinstance(models, Mapping) else []
     names += (
         [one.get("model") for one in skills.values() if isinstance(one, Mapping)] if isinstance(skills, Mapping) else []
     )
+    rater = settings.get("rater")
+    names += [rater.get("model")] if isinstance(rater, Mapping) else []
     return [str(name) for name in names if name]
 
 
