@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from state_samples import ONE_OF_EACH, records, texts
 
 from pge_nb import records as r
+from pge_nb import study_records
 from pge_nb.markdown import UNSEEN, WIDE, fence, inline, said, table, visible
 from pge_nb.payloads import Misfit, compact, decode, encode
 from pge_nb.prose import body, counted, one_line, payload_of
@@ -50,7 +51,7 @@ def words_of_markdown_it(text: str) -> list[str]:
 
 FIELDS = {
     field.name
-    for kind in vars(r).values()
+    for kind in (*vars(r).values(), *vars(study_records).values())
     if isinstance(kind, type) and dataclasses.is_dataclass(kind)
     for field in dataclasses.fields(kind)
 }
