@@ -41,7 +41,7 @@ OF_A_RUN = {
 """Command -> a line of it that shows the run; more than one where its views differ."""
 UNRATED = {"plan", "contract", "generate"}
 """They show the run as it stood before anything was evaluated."""
-ELSEWHERE = {"answer", "open", "new", "stop", "confirm"}
+ELSEWHERE = {"answer", "open", "new", "stop", "confirm", "import"}
 """They need another run than the one that passed, and have a test of their own below."""
 OF_NO_RUN = {
     "help": "%pge help",
@@ -52,6 +52,7 @@ OF_NO_RUN = {
     "rater": "%pge rater",
     "raters": "%pge raters gate gate",
     "regrade": "%pge regrade",
+    "label": "%pge label --as ann --list",
 }
 """Command -> a line; it shows no run, so it has no foot."""
 COLUMNS = {

@@ -15,6 +15,7 @@ from . import (
     every_day,
     exporting,
     house,
+    labelling,
     opening,
     phase_cells,
     raters,
@@ -57,6 +58,8 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "confirm": confirming.confirm,
     },
     "judge the judge": {
+        "label": labelling.label,
+        "import": labelling.import_,
         "rater": raters.rater,
         "raters": raters.raters,
         "regrade": raters.regrade,

@@ -36,6 +36,8 @@ from .use_it import side_of
 What = Literal[
     "run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt", "hidden", "skills"
 ]
+WITHOUT_VERDICTS = frozenset({"contract", "cost", "skills"})
+"""What is shown of a run without telling how any attempt was judged."""
 ROLES: tuple[Role, ...] = ("planner", "generator", "evaluator")
 
 
@@ -50,6 +52,7 @@ def status(here: Here, name: Annotated[str, "the task; none: the unnamed one, be
     if run is None:
         return nothing_here(here)
     view = run_view(run, here.path)
+    here.shows_verdicts(run)
     rows = [("Directory", str(here.directory)), ("State file", str(here.path))]
     rows += [("Task", here.name)] if here.name else []
     where = Table(caption="Here", heads=("What", "Where"), rows=tuple(rows))
@@ -90,7 +93,10 @@ def show(
     if verdict and what != "evaluations":
         raise BadInput("--verdict is of evaluations alone.", f"%pge show evaluations --verdict {verdict}")
     if what == "evaluations" and len(at) > 1 and at_ is None:
-        return views.beside_view([side_of(here, one) for one in at], verdict)
+        sides = [side_of(here, one) for one in at]
+        for side in sides:
+            here.shows_verdicts(side.run, side.step, side.attempt)
+        return views.beside_view(sides, verdict)
     role = at[0] if what == "prompt" and at and at[0] in ROLES else ""
     text = " ".join(at[1:] if role else at)
     there, run, place = located(text, here)
@@ -103,6 +109,8 @@ def show(
         view = skills_view(then, there.registry)
     else:
         view = _shown(then, what, place, verdict)
+    if what not in WITHOUT_VERDICTS:
+        here.shows_verdicts(then, place.step, place.attempt)
     view = view if there is here else of(text.partition(":")[0], view)
     if at_ is not None:
         return _dated(view, at_, len(run.sections) - 1, " ".join(("%pge show", what, *at)))
@@ -205,6 +213,7 @@ def carry_on(
         return send_away(harness, run, said, *here.news(run))
     run = carried(here, harness, widgets=widgets)
     view = views.run_view(run)
+    here.shows_verdicts(run)
     met = "All of this was in the state file: nobody was asked, nothing was paid."
     told = filter(None, (said, met if len(run.sections) == before else ""))
     view = replace(view, notes=(*view.notes, *told, *here.news(run)))

@@ -36,6 +36,8 @@ EXAMPLES: Mapping[str, str] = {
     "generate": "%pge generate 1",
     "evaluate": "%pge evaluate 1",
     "confirm": "%pge confirm 1 --strike 2,3",
+    "label": "%pge label --as ann --sample 20 --repeats 4",
+    "import": "%pge import labels labels.csv --as ann",
     "rater": "%%pge rater strict",
     "raters": "%pge raters gate strict",
     "regrade": "%pge regrade --rater gate,strict --repeats 3",

@@ -15,6 +15,7 @@ from typing import Annotated
 from ..errors import BadInput
 from ..nearness import nearest
 from ..notebook import Place, names
+from ..records import EvaluationReport
 from ..run import Run
 from ..settings import Settings, Sources
 from ..skills import Skill
@@ -38,7 +39,8 @@ class Here:
     ``name`` is the task that commands are about ("": the unnamed one, beside the notebook), ``state`` a state file that was
     given by its path instead. ``configured`` are the settings that were chosen in this kernel, ``profile`` those of the
     IPython profile. ``skills`` are those that were named last. ``progress`` tells of a run while it goes on. ``shown`` holds the
-    hashes of the sections that phase cells have shown, ``seen`` what the state files were like when they were last shown.
+    hashes of the sections that phase cells have shown, ``seen`` what the state files were like when they were last shown,
+    ``judged`` the attempts (run id, attempt hash) whose verdict was shown here: labels are told apart by it.
     """
 
     directory: Path
@@ -51,6 +53,7 @@ class Here:
     skills: Mapping[str, Skill] = field(default_factory=dict)
     shown: set[str] = field(default_factory=set)
     seen: dict[Path, Seen] = field(default_factory=dict)
+    judged: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def path(self) -> Path:
@@ -147,6 +150,14 @@ class Here:
     def run(self) -> Run | None:
         """The run at the place that commands are about; None where nothing was begun there."""
         return self.place.run()
+
+    def shows_verdicts(self, run: Run, step: int | None = None, attempt: int | None = None) -> None:
+        """Verdicts on attempts of the run are shown now: on all, on those at a step, or on one."""
+        for section in run.sections:
+            report, record = section.payload, section.record
+            here = step in (None, record.step) and attempt in (None, record.attempt)
+            if here and isinstance(report, EvaluationReport):
+                self.judged.add((run.task.run, report.attempt_hash))
 
     def news(self, run: Run) -> tuple[str, ...]:
         """What is told of the file of ``run``, which is shown now, where it changed since it was last shown."""

@@ -38,9 +38,11 @@ def open_(
     """Look at any run, here or in a file: commands go on to be about the task that they were about. A zip is laid out first."""
     found = resolved(run, here)
     if isinstance(found, Here):
-        view, address = run_view(found.needs_run(), found.path), address_of(found)
+        there = found.needs_run()
+        here.shows_verdicts(there)
+        view, address = run_view(there, found.path), address_of(found)
         return of(address, view) if address else view
-    return _of_zip(here, found) if is_zip(found) else _of_file(found)
+    return _of_zip(here, found) if is_zip(found) else _of_file(here, found)
 
 
 def resolved(text: str, here: Here) -> Here | Path:
@@ -86,12 +88,13 @@ def _files(directory: Path) -> Iterable[str]:
             yield path.relative_to(directory).as_posix()
 
 
-def _of_file(path: Path) -> View:
+def _of_file(here: Here, path: Path) -> View:
     """A run that stands somewhere else: what is shown of it changes nothing there."""
     run = begun(path)
     if run is None:
         raise BadInput(f"{path} holds no task yet.", "%pge runs lists the runs here.")
     view = run_view(run, path)
+    here.shows_verdicts(run)
     return replace(view, title=f"{path}: {view.title}", next=f"%pge verify {spelled(str(path))}")
 
 
@@ -114,6 +117,7 @@ def _bundle(here: Here, archive: Archive) -> View:
     there = here.elsewhere(name[:64])
     new = lay_out(archive, there.directory / there.name)
     run = there.needs_run()
+    here.shows_verdicts(run)
     view = of(there.name, run_view(run, there.path))
     said = f"{archive.path.name} {'was laid out' if new else 'had been laid out already'} as {there.name}/."
     return replace(view, notes=(*view.notes, said, *_gone(run, there.path)))

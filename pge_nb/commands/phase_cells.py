@@ -193,6 +193,7 @@ def _shown(
 
         run = carried(here, harness, enough, step=ready.step, widgets=widgets)
         if not any(one.hash not in here.shown for one in _of(run, cell, where, body)):
+            here.shows_verdicts(run)
             return views.run_view(run)  # a limit ended it before the phase was done
     return _looked_at(here, run, cell, where, body)
 
@@ -204,7 +205,10 @@ def _looked_at(here: Here, run: Run, cell: Cell, where: Address, body: str) -> V
     if piece is None:
         raise _not_due(run, cell, body)
     here.shown.add(piece.hash)
-    return _drawn(Run(run.sections[: piece.upto], root=run.root), cell, piece)
+    then = Run(run.sections[: piece.upto], root=run.root)
+    if cell == "evaluate":
+        here.shows_verdicts(then)
+    return _drawn(then, cell, piece)
 
 
 def _of(run: Run, cell: Cell, where: Address, body: str) -> list[Piece]:

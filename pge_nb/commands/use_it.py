@@ -43,7 +43,10 @@ def diff(here: Here, old: At, new: At, /) -> View:
     """What changed in the files from one attempt to another, line by line; each may be of another run."""
     from ..views.work import diff_view
 
-    return diff_view(side_of(here, old), side_of(here, new))
+    sides = side_of(here, old), side_of(here, new)
+    for side in sides:
+        here.shows_verdicts(side.run, side.step, side.attempt)
+    return diff_view(*sides)
 
 
 def restore(here: Here, at: At, /) -> View:
