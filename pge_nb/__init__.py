@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import calibration as calibration
+    from . import studies as studies
     from .agents.evaluator import Evaluator as Evaluator
     from .agents.generator import Generator as Generator
     from .agents.planner import Planner as Planner
@@ -43,6 +44,7 @@ _PLACES = {
     "open_run": ".state",
     "open_runs": ".state",
     "calibration": ".calibration",
+    "studies": ".studies",
 }
 
 
@@ -64,7 +66,7 @@ def __getattr__(name: str) -> object:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(_PLACES[name], __name__)
-    return module if name == "calibration" else getattr(module, name)
+    return module if name in {"calibration", "studies"} else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -314,10 +314,11 @@ def _positions(command: Command, known: Sequence[Argument], words: Sequence[str]
     many = next((argument for argument in known if argument.many), None)
     if len(words) > len(single) and many is None:
         raise UsageError(_too_many(line_of(command), single, words))
+    filled = [*single, *([many] * (len(words) - len(single)) if many else [])]
+    given = [converted(argument, word) for argument, word in zip(filled, words, strict=False)]
     if lacking := [argument for argument in single[len(words) :] if argument.required]:
         raise UsageError(f"{lacking[0].usage} is missing: {line_of(command)}")
-    filled = [*single, *([many] * (len(words) - len(single)) if many else [])]
-    return [converted(argument, word) for argument, word in zip(filled, words, strict=False)]
+    return given
 
 
 def _too_many(line: str, single: Sequence[Argument], words: Sequence[str]) -> str:

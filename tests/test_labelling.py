@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from front_end import VIEW, front_end
 from notebook_shell import Shell
 
 from pge_nb import HarnessConfig, PGEHarness, bank, open_run
@@ -253,6 +254,27 @@ def test_a_typed_label_is_kept_with_its_seconds_and_can_be_taken_back(runs: Runs
     session.take_back(one.id)
     assert study.read().labels == ()
     assert session.answers == {}
+
+
+def test_in_a_page_items_are_labelled_by_keys_and_the_cell_goes_on_when_it_is_run_again(
+    home: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(home, tmp_path / "notebook")
+    line = "%pge label --as ann --sample 3 --about check"
+    with front_end(tmp_path / "notebook") as page:
+        opened = page.run(line)
+        assert VIEW in opened.of("display_data")[0]["data"]
+        for text in ("p fine", "f"):
+            [field] = page.named("TextModel")
+            page.tell(field, {"method": "custom", "content": {"event": "submit"}})
+            page.tell(field, {"method": "update", "state": {"value": text}, "buffer_paths": []})
+        told = "from pge_nb.studies import open_study; from pathlib import Path\n"
+        told += "print(*(f'{one.verdict} {one.note}'.strip() for one in open_study(Path()).read().labels), sep=', ')"
+        assert page.run(told).text.strip() == "pass fine, fail"
+        again = page.run(
+            "v = get_ipython().run_line_magic('pge', 'label --as ann --sample 3 --about check --list'); print(v.title)"
+        )
+        assert again.text.strip() == "Labels of ann: 2 of 3 labelled"
 
 
 # From a file

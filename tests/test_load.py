@@ -29,6 +29,7 @@ PUBLIC = {
     "open_run",
     "open_runs",
     "calibration",
+    "studies",
     "load_ipython_extension",
     "unload_ipython_extension",
     "__version__",
