@@ -52,6 +52,7 @@ OF_NO_RUN = {
     "rater": "%pge rater",
     "raters": "%pge raters gate gate",
     "regrade": "%pge regrade",
+    "exam": "%pge exam --sample 2 --no-injection",
     "label": "%pge label --as ann --list",
 }
 """Command -> a line; it shows no run, so it has no foot."""

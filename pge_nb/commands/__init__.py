@@ -13,6 +13,7 @@ from . import (
     earlier,
     estimating,
     every_day,
+    examining,
     exporting,
     house,
     labelling,
@@ -63,6 +64,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "rater": raters.rater,
         "raters": raters.raters,
         "regrade": raters.regrade,
+        "exam": examining.exam,
     },
     "house": {
         "model": house.model,

@@ -6,18 +6,21 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .examining import exam_runs
     from .imports import import_labels as import_labels
     from .replaying import regrade_runs
     from .splits import look as look
     from .splits import split as split
     from .study import open_study as open_study
 
+    exam = exam_runs
     regrade = regrade_runs
 
 # Imported when they are first asked for. A module here must not have the name of one of these: importing it would hide it.
 _PLACES = {
     "import_labels": (".imports", "import_labels"),
     "look": (".splits", "look"),
+    "exam": (".examining", "exam_runs"),
     "open_study": (".study", "open_study"),
     "regrade": (".replaying", "regrade_runs"),
     "split": (".splits", "split"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Final
 
@@ -25,14 +26,15 @@ from ..models.recording import Recording
 from ..payloads import encode
 from ..prose import counted
 from ..records import EvaluationReport, Usage, Verdict
+from ..reviews import Review
 from ..run import Run
 from ..study_records import Rater, Study
 from ..verdict import JUDGE
 from ..workspace import Objects
-from .planting import CALLS, Copy, Exam
+from .planting import CALLS, Copy, Covers, Exam, asks_for, plant
 from .pool import carried_out
 from .ratings import ratings
-from .study import StudyFile, StudyView
+from .study import StudyFile, StudyView, open_study
 from .units import Graded, Units, graded_of, name_of
 
 if TYPE_CHECKING:
@@ -283,6 +285,40 @@ class Examined:
                 if word is not None and word != "fail":
                     yield one.copy, graded.report
 
+    def sentence(self, rater: str, name: str = "") -> str:
+        """What a judge catches, in words; ``name`` is how it is called."""
+        caught, alarms = self.catch(rater), self.false_alarms(rater)
+        name = name or rater
+        if not caught.n:
+            return f"{name}: no planted defect was graded that a check covers."
+        return f"{name} catches {_share(caught)} of planted defects, and fails {_share(alarms)} of clean copies."
+
+    def remarks(self) -> Iterator[str]:
+        """What a reader of the figures must not miss."""
+        exam = self.exam
+        by_reviews = [copy for copy in exam.defects if copy.reviews]
+        caught = f"{len(by_reviews)} of {counted(len(exam.defects), 'defect')}"
+        yield f"Reviews alone catch {caught}; the judge is told apart from them."
+        if exam.equivalent:
+            yield f"{counted(exam.equivalent, 'edit')} that no input and no review tells from sound work: thrown out."
+        if left := len(self.uncovered):
+            yield (
+                f"{counted(left, 'defect')} of {len(exam.defects)} violate no check: that counts against the contract, and is no "
+                "part of the rate above."
+            )
+        if exam.told:
+            yield f"{counted(exam.told, 'clean copy', 'clean copies')} or texts that a review tells from the rest: left out."
+        if exam.flawed:
+            yield f"{counted(exam.flawed, 'attempt')} that stands is not sound: nothing was planted in it."
+        if len(exam.defects) < exam.sample:
+            yield f"{counted(exam.sample, 'defect')} were wanted; no more could be planted."
+        unverified = {copy.source for copy in exam.copies if not copy.is_verified}
+        if unverified:
+            used = "left out of the figures" if self.verified_only else "no other attempt was there"
+            yield f"Unverified, since nothing knows them to be sound: {', '.join(sorted(unverified))} ({used})."
+        if self.failed:
+            yield f"{counted(len(self.failed), 'grading')} failed: {next(iter(self.failed.values()))}"
+
     def figures(self, natural: Mapping[str, Estimate] | None = None) -> DataFrame:
         """A row a figure: who catches what, by kind and size; false alarms; what a text for the judge does.
 
@@ -358,7 +394,9 @@ def natural(
     bad = {at for at, label in truth.items() if label == "fail"}
     found: dict[str, Estimate] = {}
     for rater in raters:
-        mine = frame[(frame["rater"] == rater.id) & (frame["by"] == JUDGE)]
+        # What was graded once more because it was the best of several is chosen by its grade, and is left out.
+        whole = frame["purpose"].isin(["gate", "regrade"])
+        mine = frame[(frame["rater"] == rater.id) & (frame["by"] == JUDGE) & whole]
         words = [
             (str(group["task"].iloc[0]), bool((group["label"] == "fail").any()))
             for (*at, _), group in mine.groupby([*where, "repeat"])
@@ -397,3 +435,44 @@ def _added(pairs: Sequence[tuple[Copy, str, str]]) -> Estimate:
             [with_ != "fail" for _, _, with_ in pairs],
             groups=[copy.source for copy, _, _ in pairs],
         ).leniency
+
+
+def exam_runs(
+    runs: Run | Iterable[Run],
+    raters: Rater | Sequence[Rater],
+    *,
+    sample: int = 20,
+    seed: int = 0,
+    injection: bool = True,
+    covers: Covers = asks_for,
+    reviews: Mapping[str, Review] | None = None,
+    directory: Path | str = ".",
+    model: Model | None = None,
+    limits: Limits | None = None,
+    parallel: int = 4,
+) -> Examined:
+    """Plant defects in what stands of the runs and have raters grade it, blind among clean copies; the runs are not touched.
+
+    ``covers`` and ``reviews`` are as in `planting.plant`, the rest as in `examine`. What is made is kept beside the ``study.md``
+    of ``directory`` and never asked for again.
+    """
+    study = open_study(Path(directory))
+    several = [runs] if isinstance(runs, Run) else list(runs)
+    planted = plant(
+        study,
+        several,
+        sample=sample,
+        seed=seed,
+        injection=injection,
+        covers=covers,
+        reviews=reviews,
+        parallel=parallel,
+    )
+    judges = [raters] if isinstance(raters, Rater) else list(raters)
+    return examine(study, planted, judges, model=model, limits=limits, parallel=parallel)
+
+
+def _share(found: Estimate) -> str:
+    if not found.n:
+        return "an unknown share"
+    return f"{100 * found.value:.0f} % [{100 * found.low:.0f}, {100 * found.high:.0f}]"
