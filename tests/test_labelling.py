@@ -17,9 +17,9 @@ from pge_nb.commands.here import Here
 from pge_nb.commands.labelling import Session
 from pge_nb.errors import BadInput
 from pge_nb.runs import Runs
-from pge_nb.studies import look, open_study, split
+from pge_nb.studies import labels, look, open_study, split
 from pge_nb.studies.items import items, task_of
-from pge_nb.studies.labelling import Question, questions
+from pge_nb.studies.labelling import LABELS, Question, questions
 from pge_nb.studies.ratings import ratings
 from pge_nb.studies.splits import check_examples
 from pge_nb.studies.study import StudyFile
@@ -145,8 +145,8 @@ def test_labels_by_lines_are_kept_gone_on_with_and_put_down_once(notebook: Shell
     before = Path("study.md").read_bytes()
     assert "All of these were there already." in notebook.cell(cell).view.plain()
     assert Path("study.md").read_bytes() == before
-    labels = open_study(Path()).read().labels
-    assert [(one.verdict, one.note, one.verdict_shown) for one in labels] == [
+    kept = open_study(Path()).read().labels
+    assert [(one.verdict, one.note, one.verdict_shown) for one in kept] == [
         ("pass", "it is there", False),
         ("fail", "", False),
     ]
@@ -209,8 +209,8 @@ def test_every_view_that_tells_a_verdict_marks_it(notebook: Shell, line: str) ->
     assert not open_study(Path()).read().labels[0].verdict_shown
     notebook.cell(line)
     notebook.cell(f"%%pge label {flags}\n" + "\n".join(f"{name} fail" for name in names))
-    labels = open_study(Path()).read().labels
-    assert {label.run for label in labels if label.verdict_shown} == {open_run("stats").task.run}
+    kept = open_study(Path()).read().labels
+    assert {label.run for label in kept if label.verdict_shown} == {open_run("stats").task.run}
 
 
 def test_the_evaluator_is_told_only_when_it_was_asked_for_and_after(notebook: Shell) -> None:
@@ -363,6 +363,10 @@ def test_items_are_read_as_ratings_name_them(notebook: Shell, runs: Runs, tmp_pa
     notebook.cell(f"%pge import labels {tmp_path / 'x.csv'} --as ann")
     frame = ratings(runs, open_study(Path()).read())
     assert set(frame[frame.rater == "ann"].item) == set(keys)
+    told = labels(open_study(Path()))
+    assert {name: str(kind) for name, kind in told.dtypes.items()} == dict(LABELS)
+    assert list(told.verdict) == ["fail"] * 4
+    assert set(told.origin) == {"import x.csv"}
 
 
 # The split

@@ -6,23 +6,43 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 from ..errors import BadInput
+from ..frames import frame_of
+from ..frames.columns import COUNT, FLAG, NUMBER, TEXT, Columns
 from ..records import EvaluationReport, Finding
 from ..run import Run
 from ..study_records import Label, Labelled
 from ..workspace import Objects
-from .items import About, Item, items
+from .items import WHOLE, About, Item, items
 from .raters import check_name
-from .study import StudyView
+from .study import StudyFile, StudyView
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 LONGEST_TEXT: Final = 20_000
 """Characters of what was made that are shown of one file."""
 GAP: Final = 5
 """Questions that stand between an item and its repeat, where there are so many."""
-Attempt = tuple[str, str]
-"""A run's id and an attempt's hash: what a displayed verdict was about."""
+
+LABELS: Columns = {
+    "rater": TEXT,
+    "run": TEXT,
+    "step": COUNT,
+    "attempt_hash": TEXT,
+    "on": TEXT,
+    "verdict": TEXT,
+    "score": NUMBER,
+    "note": TEXT,
+    "repeat": COUNT,
+    "verdict_shown": FLAG,
+    "weight": NUMBER,
+    "origin": TEXT,
+    "seconds": NUMBER,
+}
+"""The columns of `labels`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,6 +337,28 @@ def answered(asked: Collection[Question], study: StudyView, rater: str) -> dict[
     }
     keys = {one.id: (one.item.run, one.item.step, one.item.attempt_hash, one.item.on, one.repeat) for one in asked}
     return {name: there[key] for name, key in keys.items() if key in there}
+
+
+def labels(study: StudyFile) -> DataFrame:
+    """The labels that stand, a row each; ``on`` is "*" for the whole attempt, ``weight`` 1 / probability."""
+    rows = [
+        (
+            *(
+                one.rater,
+                one.run,
+                one.step,
+                one.attempt_hash,
+                one.on or WHOLE,
+                one.verdict,
+                one.score,
+                one.note,
+                one.repeat,
+            ),
+            *(one.verdict_shown, one.weight, one.origin, one.seconds),
+        )
+        for one in study.read().labels
+    ]
+    return frame_of(LABELS, rows)
 
 
 def same(one: Label, other: Label) -> bool:
