@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from notebook_shell import Shell
+from scripted import CHECKS, PROMPT, fenced, honest, role_of, step_of
 
 from pge_nb import HarnessConfig, PGEHarness, bank, open_run
 from pge_nb.agents.raters import judge, rater_of
@@ -293,7 +294,7 @@ def test_a_judge_that_says_nothing_usable_catches_nothing(tmp_path: Path, runs: 
     assert done.false_alarms(rater.id).value == 0
 
 
-def test_attempts_that_are_not_sound_are_left_alone_and_unknown_ones_are_unverified(tmp_path: Path) -> None:
+def test_attempts_that_are_not_sound_are_left_alone(tmp_path: Path) -> None:
     state = tmp_path / "shared_state.md"
     config = HarnessConfig(model="practice:skill=0.0,seed=1", on_exhausted=("keep", "advance"), shared_state_path=state)
     PGEHarness(config).run(bank.practice_task("stats").prompt)
@@ -301,6 +302,58 @@ def test_attempts_that_are_not_sound_are_left_alone_and_unknown_ones_are_unverif
     assert any(run.accepted(step.number) for step in run.steps)
     with pytest.raises(BadInput, match="No attempt that stands is sound"):
         plant(open_study(tmp_path), [run], sample=2)
+
+
+class Honest:
+    """Plays the small run of scripted.py; without reviews where ``judged``: all checks are the judge's."""
+
+    def __init__(self, *, judged: bool = False) -> None:
+        self.judged = judged
+
+    def reply(self, request: Request, *, listen: Listen | None = None, stop: Stop | None = None) -> Reply:
+        sent = {"system": request.system, "messages": [dict(one) for one in request.messages]}
+        said = honest(sent)
+        if self.judged and role_of(sent) == "propose":
+            checks = [{"says": check["says"], "method": "judge"} for check in CHECKS[step_of(sent)]]
+            said = fenced({"deliverables": ["calc.py"], "checks": checks})
+        return text_reply(said)
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_work_of_a_task_of_ones_own_is_verified_by_its_checks_or_not_at_all(tmp_path: Path, judged: bool) -> None:
+    config = HarnessConfig(model="stub", shared_state_path=tmp_path / "shared_state.md")
+    assert PGEHarness(config, model=Honest(judged=judged)).run(PROMPT).outcome == "passed"
+    study, run = open_study(tmp_path), open_run(tmp_path)
+    own = plant(study, [run], sample=30, injection=False)
+    assert {copy.is_verified for copy in own.copies} == {not judged}
+    code = [copy for copy in own.defects if copy.kind in defects.BEHAVIOUR]
+    if judged:
+        assert code, "where nothing runs the work, nothing can tell a defect of it from none"
+        assert not any(copy.violates for copy in code)
+        assert own.equivalent == 0
+    else:
+        assert {(copy.reviews, copy.share, copy.size) for copy in code} == {
+            (("c1",), 1.0, "gross"),
+            (("c1",), 0.5, "partial"),  # twice alone; what add must do is still a check of the second step
+            (("c1", "c3"), 1.0, "gross"),
+        }
+
+
+def test_what_is_unverified_is_left_out_of_the_figures_while_there_is_other_work(study: StudyFile, exam: Exam) -> None:
+    rater = judge("practice:miss=0.3")
+    source = exam.defects[0].source
+    doubtful = tuple(replace(copy, is_verified=copy.source != source) for copy in exam.copies)
+    some = examine(study, replace(exam, copies=doubtful), [rater])
+    whole = examine(study, exam, [rater])
+    own = sum(copy.source == source and bool(copy.violates) for copy in exam.defects)
+    assert some.catch(rater.id).n == whole.catch(rater.id).n - own
+    assert any("Unverified" in one and source in one and "left out" in one for one in some.remarks())
+    none = examine(
+        study, replace(exam, copies=tuple(replace(copy, is_verified=False) for copy in exam.copies)), [rater]
+    )
+    assert none.catch(rater.id) == whole.catch(rater.id)
+    assert any("no other attempt was there" in one for one in none.remarks())
+    assert not any("Unverified" in one for one in whole.remarks())
 
 
 def test_bad_input_says_what_is_wrong(study: StudyFile, runs: list[Run], exam: Exam) -> None:
