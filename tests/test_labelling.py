@@ -254,6 +254,9 @@ def test_a_typed_label_is_kept_with_its_seconds_and_can_be_taken_back(runs: Runs
     session.take_back(one.id)
     assert study.read().labels == ()
     assert session.answers == {}
+    assert not label.verdict_shown
+    session.give(Typed(id=one.id, verdict="fail"))
+    assert study.read().labels[0].verdict_shown, "it was told the first time"
 
 
 def test_in_a_page_items_are_labelled_by_keys_and_the_cell_goes_on_when_it_is_run_again(
