@@ -121,6 +121,8 @@ def test_the_order_is_random_and_nothing_in_a_brief_tells_what_a_copy_is(exam: E
     kinds = [copy.is_defect for copy in exam.copies]
     turns = sum(one != other for one, other in itertools.pairwise(kinds))
     assert abs(turns - len(kinds) / 2) < 3 * len(kinds) ** 0.5
+    sources = [copy.source for copy in exam.copies]
+    assert sum(one != other for one, other in itertools.pairwise(sources)) > len(sources) / 2
     rater = judge("practice")
     names = {name for copy in exam.copies for name in (copy.kind, copy.source, copy.size)} - {
         "",
@@ -179,6 +181,7 @@ def test_the_catch_rate_and_the_false_alarms_cover_what_is_so(study: StudyFile, 
         caught = done.catch(rater.id)
         covers += caught.low <= truth <= caught.high
         alarms += done.false_alarms(rater.id).value > 0
+        assert caught.n == sum(bool(copy.violates) for copy in plain.defects) < len(plain.defects)
         assert caught.groups == len({copy.source for copy in plain.defects if copy.violates})
     assert covers >= 13
     assert alarms == 0
