@@ -22,6 +22,7 @@ from ..workspace import composed, refused
 from . import replanning
 from .equipment import Agent, ask, effort_of, model_of
 from .inputs_told import inputs_told
+from .named_files import told_of, unpromised
 from .one_step import UNUSABLE, default_criteria, of_prompt
 from .planned import read_steps, text, texts
 from .replies import Unusable, json_somewhere
@@ -67,8 +68,9 @@ class Planner(Agent):
         """Carry out the phase; the plan, not appended.
 
         A plan that cannot be read, whose steps wait for themselves or for none that there is, have a skill that there is not, or
-        vague success criteria, or that is longer than ``max_steps``, is sent back once; after that it is mended and cut, or where
-        nothing can be read, made of the prompt alone: one step. All of it is told in its notes, with what a second look came to.
+        vague success criteria, that leaves out a file which the prompt names, or that is longer than ``max_steps``, is sent back
+        once. After that it is mended and cut, or where nothing can be read, made of the prompt alone: one step. All of it is told
+        in its notes, with what a second look came to.
         """
         if phase.name == "replan":
             return asked_about(run, replanning.replan(self.equipment, run, phase))
@@ -85,6 +87,8 @@ class Planner(Agent):
                 raise Unusable(why)
             if why := vague_steps(plan.steps, run.settings):
                 raise Unusable(why)
+            if why := told_of(unpromised(run, plan.deliverables)):
+                raise Unusable(f"{why}; list under deliverables what is to be made under that very name")
             return plan
 
         def mild(reply: Reply) -> Plan:
@@ -94,7 +98,8 @@ class Planner(Agent):
         back = tuple(f"sent back: {reason}" for reason in asked.reasons)
         plan = with_known_skills(asked.value, run.settings) if asked.value else of_prompt(run, UNUSABLE)
         vague = left_vague((said for step in plan.steps for said in step.success), run.settings)
-        plan = replace(plan, notes=(*back, *plan.notes, *vague))
+        lost = told_of(unpromised(run, plan.deliverables)) if asked.value else ""
+        plan = replace(plan, notes=(*back, *plan.notes, *vague, *filter(None, (lost,))))
         looked = second_look(self.equipment, run, phase, plan, turn=len(asked.calls))
         plan = replace(
             looked.plan,
