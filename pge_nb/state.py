@@ -430,5 +430,3 @@ def _check_place(path: Path) -> None:
     check_kind(path)
     if not path.parent.is_dir():
         raise BadInput(f"There is no directory {path.parent}.", "Make it first, or give another path with --state.")
-
-

@@ -182,7 +182,9 @@ def test_variables_that_a_task_can_take_are_offered_one_after_another(shell: She
 
 
 def test_dicts_of_skills_are_offered(shell: Shell) -> None:
-    shell.cell("from pge_nb import Skill; ways = {'a': Skill(description='b')}; _own = ways; empty = {}; words = {'a': 'b'}")
+    shell.cell(
+        "from pge_nb import Skill; ways = {'a': Skill(description='b')}; _own = ways; empty = {}; words = {'a': 'b'}"
+    )
     assert offered(shell, "%pge run --skills ") == ["ways"]
 
 

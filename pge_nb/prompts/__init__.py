@@ -7,7 +7,18 @@ import hashlib
 from importlib import resources
 from string import Template
 
-NAMES = ("planner", "second_look", "replan", "propose", "respond", "withhold", "generator", "bench", "evaluator", "looking")
+NAMES = (
+    "planner",
+    "second_look",
+    "replan",
+    "propose",
+    "respond",
+    "withhold",
+    "generator",
+    "bench",
+    "evaluator",
+    "looking",
+)
 
 
 @functools.cache
