@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .examining import exam_runs
+    from .figures import calibrate as calibrate
     from .imports import import_labels as import_labels
     from .labelling import labels as labels
     from .replaying import regrade_runs
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 # Imported when they are first asked for. A module here must not have the name of one of these: importing it would hide it.
 _PLACES = {
+    "calibrate": (".figures", "calibrate"),
     "import_labels": (".imports", "import_labels"),
     "labels": (".labelling", "labels"),
     "look": (".splits", "look"),
