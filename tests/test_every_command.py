@@ -54,6 +54,8 @@ OF_NO_RUN = {
     "regrade": "%pge regrade",
     "exam": "%pge exam --sample 2 --no-injection",
     "label": "%pge label --as ann --list",
+    "calibrate": "%pge calibrate",
+    "card": "%pge card",
 }
 """Command -> a line; it shows no run, so it has no foot."""
 COLUMNS = {
@@ -108,8 +110,10 @@ def test_every_view_of_a_run_ends_with_run_section_head_time_and_rater(command: 
     ends_with_the_run(views[OF_A_RUN[command]], says="" if command in UNRATED else " · rater ")
 
 
-def test_a_view_of_no_run_has_no_foot(views: dict[str, Ran]) -> None:
-    assert [line for line in OF_NO_RUN.values() if line and views[line].view.foot] == []
+def test_a_view_of_no_run_has_no_foot_but_that_of_a_rater(views: dict[str, Ran]) -> None:
+    footed = [line for line in OF_NO_RUN.values() if line and views[line].view.foot]
+    assert footed == ["%pge calibrate", "%pge card"]
+    assert all(views[line].view.foot.startswith("rater r-") for line in footed)
 
 
 def test_a_paused_an_earlier_and_a_damaged_run_end_in_the_same_way(shell: Shell, tmp_path: Path) -> None:

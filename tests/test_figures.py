@@ -14,7 +14,7 @@ from pge_nb.agents.raters import judge, rater_of
 from pge_nb.errors import BadInput
 from pge_nb.run import Run
 from pge_nb.studies import replaying
-from pge_nb.studies.figures import BINS, CURVE, FIGURES, HOW_CALLED, Figures, calibrate
+from pge_nb.studies.figures import BINS, CURVE, FIGURES, Figures, calibrate
 from pge_nb.studies.items import items
 from pge_nb.studies.measuring import Figure, paired, shrink
 from pge_nb.studies.ratings import ORACLE, ratings
@@ -146,7 +146,6 @@ def test_the_frames_have_the_columns_that_are_declared(found: Figures) -> None:
     assert list(found.frame().columns) == list(FIGURES)
     assert list(found.curve().columns) == list(CURVE)
     assert list(found.bins().columns) == list(BINS)
-    assert set(found.frame()["figure"]) <= set(HOW_CALLED)
     curve = found.curve()
     assert curve["false_pass"].is_monotonic_decreasing
     assert curve["tpr"].is_monotonic_decreasing

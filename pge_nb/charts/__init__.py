@@ -1,5 +1,6 @@
 """Frames as pictures: matplotlib figures made through the object API, so that nothing global is touched or left open."""
 
+from .calibrated import rates_chart, reliability_chart, threshold_chart
 from .plan import plan_chart
 from .saving import pdf, png, save
 from .style import (
@@ -36,7 +37,10 @@ __all__ = [
     "pdf",
     "plan_chart",
     "png",
+    "rates_chart",
+    "reliability_chart",
     "save",
     "series_styles",
+    "threshold_chart",
     "trajectory_chart",
 ]

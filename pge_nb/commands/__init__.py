@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from ..display import View
 from . import (
     away,
+    calibrating,
     configuring,
     confirming,
     doctor,
@@ -64,7 +65,9 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "rater": raters.rater,
         "raters": raters.raters,
         "regrade": raters.regrade,
+        "calibrate": calibrating.calibrate,
         "exam": examining.exam,
+        "card": calibrating.card,
     },
     "house": {
         "model": house.model,

@@ -41,6 +41,8 @@ EXAMPLES: Mapping[str, str] = {
     "rater": "%%pge rater strict",
     "raters": "%pge raters gate strict",
     "regrade": "%pge regrade --rater gate,strict --repeats 3",
+    "calibrate": "%pge calibrate --against people",
+    "card": "%pge card",
     "exam": "%pge exam --sample 20 --minimum 0.8",
     "model": "%pge model practice:skill=0.8,seed=3",
     "key": "%pge key",

@@ -23,7 +23,7 @@ from ..models import CallStopped, Model
 from ..models.choose import ByName
 from ..models.limits import Limits, Prices
 from ..models.recording import Recording
-from ..payloads import encode
+from ..payloads import Json, encode
 from ..prose import counted
 from ..records import EvaluationReport, Usage, Verdict
 from ..reviews import Review
@@ -185,6 +185,7 @@ def examine(
             failed[one.name] = outcome.fact
         if told is not None:
             told(len(graded), len(asked))
+    done = Examined(exam=exam, raters=tuple(raters), asked=asked, graded=graded, failed=failed, stopped=stopped)
     if len(graded) > before:
         study.add(
             Study(
@@ -195,6 +196,7 @@ def examine(
                     "defects": len(exam.defects),
                     "seed": exam.seed,
                     "equivalent": exam.equivalent,
+                    "figures": done.in_short(),
                 },
                 units=len(graded),
                 failed=len(failed),
@@ -202,7 +204,7 @@ def examine(
             ),
             by="harness",
         )
-    return Examined(exam=exam, raters=tuple(raters), asked=asked, graded=graded, failed=failed, stopped=stopped)
+    return done
 
 
 def word_of_judge(report: EvaluationReport) -> Verdict | None:
@@ -269,6 +271,18 @@ class Examined:
     def false_alarms(self, rater: str) -> Estimate:
         """The share of clean copies without a text that the judge itself fails."""
         return _caught([(copy, word) for copy, word in self._words(rater) if not copy.is_defect])
+
+    def in_short(self) -> dict[str, Json]:
+        """Rater -> catch rate and false alarms with their intervals, and of how many copies: what a card tells."""
+        told: dict[str, Json] = {}
+        for rater in self.raters:
+            found = {"catch": self.catch(rater.id), "false_alarms": self.false_alarms(rater.id)}
+            told[rater.id] = {
+                name: {"value": one.value, "low": one.low, "high": one.high, "n": one.n, "sources": one.groups}
+                for name, one in found.items()
+                if one.n
+            }
+        return told
 
     def meets(self, minimum: float) -> bool:
         """Whether the lower end of every rater's catch rate reaches ``minimum``."""

@@ -8,7 +8,7 @@ because it was the best of several is chosen by its grade, and is left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -306,26 +306,3 @@ def _remarks(pairs: DataFrame, known: DataFrame, whole: DataFrame, against: str)
         yield "No attempt with a label is bad."
     if len(whole) and (whole["truth"] == "fail").all():
         yield "No attempt with a label is good."
-
-
-HOW_CALLED: Mapping[str, str] = {
-    "agreement": "agreement",
-    "kappa": "Cohen's kappa",
-    "ac1": "Gwet's AC1",
-    "tpr": "good work passed (TPR)",
-    "tnr": "bad work not passed (TNR)",
-    "false_pass": "bad work passed, P(pass | bad)",
-    "bad_given_accepted": "bad among what was passed, P(bad | pass)",
-    "leniency": "leniency: passes more than it should",
-    "signed_error": "score less the true score, in points",
-    "unmeasured": "unmeasured",
-    "noise": "spread of repeated scores (sd)",
-    "flip_rate": "repeats on both sides of 7",
-    "pass_rate": "good attempts, corrected",
-    "human_ceiling": "people with one another",
-    "judge_with_people": "the judge with the same people",
-    "alternative_annotator": "advantage over a person",
-    "threshold": "threshold with a guarantee",
-    "cheapest_threshold": "threshold of least cost",
-}
-"""Figure -> how it is said in tables."""

@@ -342,7 +342,7 @@ def thresholds_of(
             f"where a bad one accepted costs {cost:g}, a good one rejected 1; on the same items",
         ),
     ):
-        made = _row(name, (GATE, "all"), scored, level, "; ".join(found.notes) or "no score qualifies")
+        made = _row(name, (GATE, "all"), scored, level, "; ".join(("accept nothing", *found.notes)))
         if math.isfinite(found.value):
             made = replace(made, value=found.value, note="; ".join((said, *found.notes)))
         rows.append(made)

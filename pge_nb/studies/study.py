@@ -62,6 +62,11 @@ class StudyView:
         """Hash of the last section."""
         return self._sections.head
 
+    @property
+    def basis(self) -> str:
+        """Hash of the last section that is not a card: what a card rests on, so that it is the same when it is made again."""
+        return next((one.sha256 for one in reversed(self._sections.sections) if one.record.kind != "card"), "")
+
     def _all(self, kind: str, cls: type[P]) -> list[P]:
         return [one.payload for one in self._sections.of(kind) if isinstance(one.payload, cls)]
 
