@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from pge_nb import HarnessConfig, PGEHarness, bank, open_run, studies
@@ -14,9 +15,10 @@ from pge_nb.agents.raters import judge, rater_of
 from pge_nb.errors import BadInput
 from pge_nb.run import Run
 from pge_nb.studies import replaying
+from pge_nb.studies.carding import card
 from pge_nb.studies.figures import BINS, CURVE, FIGURES, Figures, calibrate
 from pge_nb.studies.items import items
-from pge_nb.studies.measuring import Figure, paired, shrink
+from pge_nb.studies.measuring import Figure, paired, passing_of, people_of, shrink, thresholds_of
 from pge_nb.studies.ratings import ORACLE, ratings
 from pge_nb.studies.splits import split
 from pge_nb.studies.study import StudyFile, open_study
@@ -305,3 +307,74 @@ def test_too_lenient_or_too_strict_is_what_the_interval_tells(found: Figures) ->
 
 def test_it_is_found_from_studies() -> None:
     assert studies.calibrate is calibrate
+    assert studies.card is card
+
+
+def test_the_pass_rate_of_unlabelled_attempts_is_corrected_for_the_errors_on_the_labelled() -> None:
+    # On 40 tasks, one in eight bad attempts passes and one in eight good ones fails: TPR = TNR = 7/8. Of the rest 5 in 8 pass.
+    rows = []
+    for n in range(640):
+        good, wrong = n % 2 == 0, (n // 2) % 8 == 0
+        rows.append({"task": f"t{(n // 16) % 40}", "truth": "pass" if good else "fail", "weight": 1.0})
+        rows[-1]["label"] = "pass" if good != wrong else "fail"
+        rows.append(
+            {"task": f"t{(n // 16) % 40}", "truth": None, "weight": 1.0, "label": "pass" if n % 8 < 5 else "fail"}
+        )
+    found = passing_of(pd.DataFrame(rows), 0.95)
+    assert found.value == pytest.approx((5 / 8 + 7 / 8 - 1) / (7 / 8 + 7 / 8 - 1))
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.value < found.high
+
+
+def test_where_the_errors_are_hardly_known_there_is_no_corrected_pass_rate_and_the_note_says_why(
+    runs: list[Run], gate: str, study: StudyFile
+) -> None:
+    labelled(runs[:3], study, {"ann": "truth"})
+    found = calibrate(runs, gate, study).one("pass_rate")
+    assert found.value is None
+    assert "TPR" in found.note
+
+
+def many(good_at: float, tasks: int = 40, attempts: int = 6) -> pd.DataFrame:
+    """Attempts with distinct scores, good from a score up, as they would stand in a paired frame."""
+    scores = [round(10 * n / (tasks * attempts), 4) for n in range(tasks * attempts)]
+    return pd.DataFrame(
+        {
+            "task": [f"task {n % tasks}" for n in range(len(scores))],
+            "score": scores,
+            "truth": ["pass" if score >= good_at else "fail" for score in scores],
+            "label": "pass",
+            "weight": 1.0,
+        }
+    )
+
+
+def test_with_enough_bad_work_a_threshold_is_guaranteed_and_marked() -> None:
+    whole = many(8.0)
+    rows, points = thresholds_of(whole, 0.95, 0.1, 5.0)
+    safe = next(row for row in rows if row.figure == "threshold")
+    assert safe.value is not None
+    # It lets less than a tenth of the bad pass on these items too, since it must hold with 95 % confidence.
+    bad = whole[whole["truth"] == "fail"]["score"]
+    assert 0 < (bad >= safe.value).mean() < 0.1
+    assert [at for at, *_, guaranteed, _ in points if guaranteed] == [safe.value]
+    cheapest = next(row for row in rows if row.figure == "cheapest_threshold")
+    assert cheapest.value == 8.0
+
+
+def test_three_people_tell_whether_the_judge_may_stand_in_for_one() -> None:
+    rows = []
+    for n in range(60):
+        truth = "pass" if n % 3 else "fail"
+        for rater in ("judge", "ann", "bob", "cid"):
+            who = "judge" if rater == "judge" else "person"
+            rows.append(
+                {"item": f"i{n}", "task": f"t{n % 12}", "rater": rater, "who": who, "label": truth, "repeat": 1}
+            )
+    frame = pd.DataFrame(rows)
+    mine = frame[frame["rater"] == "judge"].assign(truth=frame["label"])
+    told = {row.figure: row for row in people_of(frame, mine, "judge", 0.95)}
+    assert told["human_ceiling"].value == told["judge_with_people"].value == 1.0
+    assert told["alternative_annotator"].value == 1.0
+    assert "it may stand in for a person" in told["alternative_annotator"].note

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .carding import card as card
     from .examining import exam_runs
     from .figures import calibrate as calibrate
     from .imports import import_labels as import_labels
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 # Imported when they are first asked for. A module here must not have the name of one of these: importing it would hide it.
 _PLACES = {
     "calibrate": (".figures", "calibrate"),
+    "card": (".carding", "card"),
     "import_labels": (".imports", "import_labels"),
     "labels": (".labelling", "labels"),
     "look": (".splits", "look"),
