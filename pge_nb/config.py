@@ -23,7 +23,7 @@ from .reviews import Review
 from .settable import Approved, Judging, OnExhausted, Settable, Tools
 from .skills import FrozenSkill, Skill, check_skills, freeze
 from .state import FILE_NAME
-from .study_records import Rater
+from .study_records import ALONE, Rater
 from .verdict import JUDGE
 
 IDENTITY = (
@@ -345,9 +345,10 @@ def limits_in(settings: Mapping[str, Json]) -> Limits:
 
 
 def _check_rater(rater: Rater, evaluator: str) -> None:
-    if rater.who != "judge" or not rater.prompt or rater.mode.startswith("self"):
+    if rater.who != "judge" or not rater.prompt or rater.mode.startswith("self") or rater.mode == ALONE:
         raise BadInput(
-            f"{rater.id} cannot judge a run: only a judge with a prompt of its own can.", "%pge rater lists them."
+            f"{rater.id} cannot judge a run: only a judge with a prompt of its own, and what reviews find, can.",
+            "%pge rater lists them.",
         )
     if evaluator != "fresh":
         raise BadInput(f"A rater was chosen, and evaluator is {evaluator!r}.", "Give one of them.")

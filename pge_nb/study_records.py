@@ -29,6 +29,10 @@ class Example:
     score: float | None = None
 
 
+ALONE = "alone"
+"""The mode of a judge that decides every check from the artifacts, what reviews found kept from it: in studies, at no gate."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rater:
     """Who gives verdicts. A judge's ``id`` is a hash of model, prompt, examples and mode; a person's is the name.

@@ -76,6 +76,17 @@ def test_another_model_and_another_beginning(made: Shell) -> None:
     assert "one and the same rater" in made.cell("%pge raters soft soft").view.plain()
 
 
+def test_a_judge_alone_is_for_studies_and_no_gate(made: Shell) -> None:
+    made.cell("%pge rater bare --alone")
+    bare = open_study(Path()).read().rater("bare")
+    assert bare.mode == "alone"
+    assert "alone" in made.cell("%pge rater bare").view.plain()
+    assert "bare" in made.cell("%pge regrade --rater gate,bare").view.plain()
+    failed = made.cell("%pge run --practice textkit --rater bare")
+    assert isinstance(failed.error, BadInput)
+    assert "cannot judge a run" in failed.error.fact
+
+
 def test_the_list_has_gates_people_and_the_oracle(made: Shell) -> None:
     run = open_run("shared_state.md")
     report = run.evaluations(1)[1]

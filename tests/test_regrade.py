@@ -19,7 +19,7 @@ from pge_nb.studies import replaying as replay
 from pge_nb.studies.items import items, task_of
 from pge_nb.studies.ratings import RATINGS, ratings
 from pge_nb.studies.study import StudyFile, open_study
-from pge_nb.study_records import Example
+from pge_nb.study_records import ALONE, Example
 from pge_nb.workspace import Objects
 
 TASKS = ("textkit", "stats")
@@ -70,6 +70,26 @@ def test_reviews_keep_what_they_decided_and_the_run_is_not_touched(runs: list[Ru
         assert one.report.rater == harsh.id != gate.rater
     assert {one.report.verdict for one in made.graded} == {"fail"}
     assert [(root, (root, open_run(root).head)) for root, _ in before] == before
+
+
+def test_a_judge_alone_decides_every_check_and_sees_nothing_that_reviews_found(
+    runs: list[Run], study: StudyFile
+) -> None:
+    with_reviews = judge("practice:miss=0.0,false_alarm=0.0")
+    alone = edited(with_reviews, mode=ALONE, name="alone")
+    asked = replay.asked_of(runs, [with_reviews, alone])
+    for one in asked:
+        methods = {evidence.method for evidence in one.frozen.docket.evidence}
+        assert (methods == {"artifact"}) is (one.rater.id == alone.id)
+        assert ("hidden inputs" in one.frozen.brief) is (one.rater.id == with_reviews.id)
+    made = replay.regrade(study, asked)
+    table = ratings(runs, study.read(), made.graded).set_index("item")
+    told = table[(table.rater == alone.id) & (table.about == "check")]
+    assert set(told.by) == {"judge"}
+    assert set(table[(table.rater == with_reviews.id) & (table.about == "check")].by) > {"judge"}
+    truth = table[table.rater == "oracle"].label
+    assert (told.label == truth[told.index]).all()
+    assert set(truth[told.index]) == {"pass", "fail"}
 
 
 def test_what_is_there_is_not_asked_again_and_repeats_are_real_repeats(runs: list[Run], study: StudyFile) -> None:

@@ -13,7 +13,7 @@ from ..models import About, Flaw, Request
 from ..phases import number
 from ..records import Attempt, Check, EvaluationReport, Evidence, FileRef, StepContract, attempt_hash
 from ..run import Run
-from ..study_records import Rater
+from ..study_records import ALONE, Rater
 from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
 from ..workspace import Objects
 from .equipment import Equipment
@@ -30,9 +30,9 @@ NONCE_BYTES = 8
 class Frozen:
     """What a rater is asked of one attempt.
 
-    ``claims`` are what reviews decided, ``docket`` what is left to a judge with all evidence, ``brief`` the message of the
-    gate's judge. ``practice`` is the practice task's name, ``part`` the part of a planned step that the step is, as `Run.part`
-    says it. ``flaw`` tells of a copy in an exam, for the practice model alone.
+    ``claims`` are what reviews decided, ``docket`` what is left to a judge with all evidence. ``said`` stands at the top of the
+    brief, ``diff`` is what changed since the attempt before. ``practice`` is the practice task's name, ``part`` the part of a
+    planned step that the step is, as `Run.part` says it. ``flaw`` tells of a copy in an exam, for the practice model alone.
     """
 
     run: str
@@ -43,11 +43,27 @@ class Frozen:
     checks: tuple[Check, ...]
     claims: tuple[Claim, ...]
     docket: Docket
-    brief: str
+    said: str
+    diff: str
     missing: tuple[str, ...]
     max_tokens: int
     part: str = ""
     flaw: Flaw | None = None
+
+    @property
+    def brief(self) -> str:
+        """The message of the gate's judge."""
+        return "\n\n".join(filter(None, (self.said, laid_before(self.docket, self.checks, self.diff))))
+
+    def seen_by(self, rater: Rater) -> Frozen:
+        """What this rater is asked: one that judges alone has every check to decide, and only the artifacts to cite."""
+        if rater.mode != ALONE:
+            return self
+        artifacts = tuple(one for one in self.docket.evidence if one.method == "artifact")
+        texts = {one.id: self.docket.texts[one.id] for one in artifacts}
+        return replace(
+            self, claims=(), docket=replace(self.docket, checks=self.checks, evidence=artifacts, texts=texts)
+        )
 
     def request(self, rater: Rater, sample: int) -> Request:
         """The judge call."""
@@ -133,7 +149,6 @@ def _frozen(
 ) -> Frozen:
     (step, attempt), (contract, claims, docket, diff) = at, looked
     said = listed("The person whose task it is says:", run.amendments(step, "evaluate"))
-    laid = laid_before(docket, contract.checks, diff)
     return Frozen(
         run=run.task.run,
         step=step,
@@ -143,7 +158,8 @@ def _frozen(
         checks=contract.checks,
         claims=claims,
         docket=docket,
-        brief="\n\n".join(filter(None, (said, inputs_told(run), laid))),
+        said="\n\n".join(filter(None, (said, inputs_told(run)))),
+        diff=diff,
         missing=made.missing,
         max_tokens=int(number(run.settings, "max_tokens")),
         part=run.part(step),

@@ -11,7 +11,7 @@ from ..models.practice import judge_of
 from ..payloads import Json, compact, decode
 from ..prompts import fill
 from ..records import Attempt, Role
-from ..study_records import Example, Rater
+from ..study_records import ALONE, Example, Rater
 from .equipment import effort_of, model_of, with_tools
 
 PROMPTS: Mapping[str, tuple[str, ...]] = {
@@ -19,6 +19,7 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     "fresh, tools": ("evaluator", "looking"),
     "self": ("evaluator",),
     "self, tools": ("evaluator", "looking"),
+    ALONE: ("evaluator",),
 }
 """How a judge works -> the prompts that it is told by."""
 
@@ -81,13 +82,14 @@ def edited(
     *,
     name: str = "",
     model: str | None = None,
+    mode: str | None = None,
     prompt: str | None = None,
     examples: Sequence[Example] | None = None,
 ) -> Rater:
-    """The judge with another model, prompt or other examples: a new rater, with a new id. The same one where nothing differs."""
+    """The judge with another model, mode, prompt or examples: a new rater, with a new id. The same one where nothing differs."""
     new = judge(
         rater.model if model is None else model,
-        mode=rater.mode,
+        mode=rater.mode if mode is None else mode,
         effort=rater.effort,
         prompt=rater.prompt if prompt is None else prompt.strip(),
         examples=rater.examples if examples is None else examples,

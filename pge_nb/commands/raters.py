@@ -29,16 +29,19 @@ Which = Annotated[str, "a rater's id or name; gate: the judge of the run here"]
 def rater(
     here: Here,
     name: Annotated[
-        str, "an id or a name; with a body or --model what the new judge is called; none: all of them"
+        str, "an id or a name; with a body or an option what the new judge is called; none: all of them"
     ] = "",
     /,
     *,
     body: str = "",
     model: Annotated[str, "another model for it"] = "",
+    alone: Annotated[
+        bool, "it decides every check from the artifacts, without what reviews found: for studies"
+    ] = False,
     from_: Annotated[str, "the rater that is edited; none: the one of this name, else the judge of the run here"] = "",
 ) -> View:
     """The raters there are, or one of them; a body is the new prompt of a judge, which is another rater then."""
-    edits = bool(body.strip() or model or from_)
+    edits = bool(body.strip() or model or from_ or alone)
     if not name:
         if edits:
             raise BadInput("The new judge has no name.", "Write one behind the word: %%pge rater NAME")
@@ -50,7 +53,9 @@ def rater(
     study, known = open_study(here.directory), judges_here(here)
     called = {one.rater.name for one in known} | {one.rater.id for one in known}
     base = judge_named(here, from_ or (name if name in called else "gate"))
-    new = edit(study, base, name=base.name if name == base.id and base.name else name, prompt=body, model=model)
+    new = edit(
+        study, base, name=base.name if name == base.id and base.name else name, prompt=body, model=model, alone=alone
+    )
     notes = () if new.id != base.id else ("Nothing is other than before: it is the same rater.",)
     return rater_view(new, old=base, notes=notes, next_=f"%pge regrade --rater {new.name}")
 

@@ -14,7 +14,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Final
 
 from ..agents.equipment import Equipment
-from ..agents.frozen import grade_again
+from ..agents.frozen import Frozen, grade_again
 from ..calibration.estimate import CalibrationWarning, Estimate
 from ..errors import BadInput, LimitReached
 from ..frames import frame_of
@@ -96,9 +96,14 @@ class Asked:
     rater: Rater
 
     @property
+    def frozen(self) -> Frozen:
+        """What the rater sees of the copy."""
+        return self.copy.frozen.seen_by(self.rater)
+
+    @property
     def name(self) -> str:
         """The unit's name: all that the reply depends on is in it."""
-        one = self.copy.frozen
+        one = self.frozen
         return name_of([KIND, one.run, one.step, one.attempt, self.rater.id, one.attempt_hash, one.brief])
 
 
@@ -127,10 +132,10 @@ def asked_of(exam: Exam, raters: Sequence[Rater]) -> tuple[Asked, ...]:
 def ahead(study: StudyFile, asked: Sequence[Asked], prices: Prices | None = None) -> Ahead:
     """What is still to be graded, and what it will likely take."""
     prices, units = prices or Prices.load(), Units(study.directory, KIND)
-    missing = [one for one in asked if one.copy.frozen.docket.ids and units.get(one.name) is None]
+    missing = [one for one in asked if one.frozen.docket.ids and units.get(one.name) is None]
     tokens, dollars, unpriced = 0, 0.0, False
     for one in missing:
-        sent = one.copy.frozen.request(one.rater, 0).input_bytes // 4
+        sent = one.frozen.request(one.rater, 0).input_bytes // 4
         usage = Usage(input_tokens=sent, output_tokens=REPLY_TOKENS)
         cost = prices.cost(one.rater.model, usage)
         tokens, dollars, unpriced = tokens + usage.total, dollars + (cost or 0.0), unpriced or cost is None
@@ -167,8 +172,8 @@ def examine(
     stopped, before = "", len(graded)
 
     def make(one: Asked) -> Graded:
-        report = grade_again(equipment, one.copy.frozen, one.rater, 0)
-        frozen = one.copy.frozen
+        frozen = one.frozen
+        report = grade_again(equipment, frozen, one.rater, 0)
         made = Graded(
             run=frozen.run, step=frozen.step, attempt=frozen.attempt, rater=one.rater.id, sample=0, report=report
         )

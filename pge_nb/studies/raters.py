@@ -10,7 +10,7 @@ from ..errors import BadInput
 from ..nearness import nearest
 from ..records import EvaluationReport
 from ..run import Run
-from ..study_records import Rater
+from ..study_records import ALONE, Rater
 from .ratings import ORACLE
 from .study import StudyFile, StudyView
 
@@ -82,10 +82,11 @@ def judge_called(said: str, listed: Sequence[Listed], gate: Rater) -> Rater:
     return found
 
 
-def edit(study: StudyFile, base: Rater, *, name: str, prompt: str = "", model: str = "") -> Rater:
+def edit(study: StudyFile, base: Rater, *, name: str, prompt: str = "", model: str = "", alone: bool = False) -> Rater:
     """The judge with another prompt or model, put down under ``name``; the one that it comes from is kept as well.
 
-    The same prompt and model again are the same rater: nothing is put down.
+    ``alone``: it decides every check from the artifacts, without what reviews found. The same again is the same rater:
+    nothing is put down.
     """
     check_name(name)
     if base.mode.startswith("self"):
@@ -93,7 +94,7 @@ def edit(study: StudyFile, base: Rater, *, name: str, prompt: str = "", model: s
             f"Rater {base.id} judges in the generator's own turns: it has no prompt of its own.",
             "Begin with another one: --from RATER, of those that %pge rater lists.",
         )
-    new = edited(base, name=name, prompt=prompt or None, model=model or None)
+    new = edited(base, name=name, prompt=prompt or None, model=model or None, mode=ALONE if alone else None)
     known = study.read().raters
     if new.id in known:
         new = replace(known[new.id], name=name)

@@ -160,7 +160,7 @@ def asked_of(runs: Iterable[Run], raters: Sequence[Rater], *, repeats: int = 1) 
     if not raters:
         raise BadInput("No rater was named.", "%pge rater lists those there are.")
     found = tuple(
-        Asked(frozen=frozen, rater=rater, sample=sample, gate=gate)
+        Asked(frozen=frozen.seen_by(rater), rater=rater, sample=sample, gate=gate)
         for run in runs
         for frozen, gate in _attempts(run)
         for rater in raters
