@@ -17,9 +17,9 @@ from pge_nb.run import Run
 from pge_nb.studies import replaying
 from pge_nb.studies.carding import card
 from pge_nb.studies.figures import BINS, CURVE, FIGURES, Figures, calibrate
-from pge_nb.studies.items import items
+from pge_nb.studies.items import ORACLE, items
 from pge_nb.studies.measuring import Figure, paired, passing_of, people_of, shrink, thresholds_of
-from pge_nb.studies.ratings import ORACLE, ratings
+from pge_nb.studies.ratings import ratings
 from pge_nb.studies.splits import split
 from pge_nb.studies.study import StudyFile, open_study
 from pge_nb.study_records import Label

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -175,6 +176,19 @@ def test_ratings_hold_every_verdict_with_the_truth_beside_it(runs: list[Run], st
     assert (by_reviews.label_x == by_reviews.label_y).all(), "a check that hidden inputs decide is what is so"
 
 
+def test_of_a_models_own_attempt_the_hidden_inputs_tell_what_is_so(tmp_path: Path) -> None:
+    """The bank knows its own attempts by heart; another one's faults show where its inputs were run."""
+    config = HarnessConfig(
+        model="practice:skill=1.0", shared_state_path=tmp_path / "shared_state.md", max_retries_per_step=0, max_steps=2
+    )
+    PGEHarness(config, model=OwnWay()).run(bank.practice_task("stats").prompt)
+    run = open_run(tmp_path)
+    frame = ratings([run])
+    truth = frame[(frame.rater == "oracle") & (frame.step == 1)].set_index("on").label
+    assert dict(truth) == {"c1": "pass", "c2": "fail", "*": "fail"}
+    assert dict(frame[(frame.rater != "oracle") & (frame.step == 1)].set_index("on").label)["c3"] == "pass"
+
+
 def test_an_empty_frame_has_the_same_columns(study: StudyFile) -> None:
     assert {name: str(kind) for name, kind in ratings([], study.read()).dtypes.items()} == dict(RATINGS)
 
@@ -215,3 +229,15 @@ class Counting:
             raise ModelFailed("The service is away.", "Ask again.")
         reply = Practice(request.model).reply(request)
         return Reply(content=({"type": "text", "text": self.says},), stop_reason="end_turn") if self.says else reply
+
+
+class OwnWay:
+    """The practice model, whose generator writes what is none of the bank's attempts: its median is wrong."""
+
+    def reply(self, request: Request, *, listen: Listen | None = None, stop: Stop | None = None) -> Reply:
+        reply = Practice(request.model).reply(request)
+        if request.about.role != "generator" or request.about.phase != "generate":
+            return reply
+        return replace(
+            reply, content=({"type": "text", "text": reply.text.replace("float(ordered[half])", "1 + ordered[half]")},)
+        )

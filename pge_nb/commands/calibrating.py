@@ -13,8 +13,8 @@ from ..studies.carding import card as contents_of
 from ..studies.carding import json_of, keep
 from ..studies.figures import COST, MAX_FALSE_PASS, Figures
 from ..studies.figures import calibrate as figures_of
+from ..studies.items import ORACLE
 from ..studies.measuring import PEOPLE
-from ..studies.ratings import ORACLE
 from ..studies.replaying import gate_raters
 from ..studies.study import StudyFile, open_study
 from ..study_records import Rater

@@ -18,6 +18,7 @@ from ..frames.columns import COUNT, FLAG, NUMBER, TEXT, Columns
 from ..prose import counted
 from ..run import Run
 from ..verdict import JUDGE
+from .items import ORACLE
 from .measuring import (
     GATE,
     LEVEL,
@@ -33,7 +34,7 @@ from .measuring import (
     rates_of,
     thresholds_of,
 )
-from .ratings import ORACLE, ratings
+from .ratings import ratings
 from .replaying import kept
 from .splits import look
 from .study import StudyFile, StudyView

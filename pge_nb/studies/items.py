@@ -12,6 +12,8 @@ from ..records import Criterion, EvaluationReport, Finding, Verdict
 from ..run import Run
 
 About = Literal["check", "criterion", "attempt"]
+ORACLE = "oracle"
+"""The rater that knows what is so of the practice tasks, and the review method that finds it out."""
 WHOLE = "*"
 """How the whole attempt is written where the id of a check stands in an item's key."""
 
@@ -118,11 +120,15 @@ class Known:
 
 
 def truth_of(run: Run, step: int, report: EvaluationReport, threshold_of: dict[str, Criterion]) -> dict[str, Known]:
-    """What the bank knows of an attempt: on -> verdict ("" for the whole attempt). Empty where it knows nothing."""
+    """What the bank knows of an attempt: on -> verdict ("" for the whole attempt).
+
+    Of one that it does not know, such as a model's own, what its hidden inputs found when they were run; the whole attempt is
+    then known only where it is bad. Empty where neither tells anything.
+    """
     task = run.task.practice
     known = bank.truth(task, report.attempt_hash, run.part(step)) if task is not None else None
     if known is None or known.step != run.line(step)[0]:
-        return {}
+        return _found(run, step, report)
     told: dict[str, Known] = {}
     for finding in judged(report):
         criterion = threshold_of.get(finding.on)
@@ -138,3 +144,13 @@ def truth_of(run: Run, step: int, report: EvaluationReport, threshold_of: dict[s
         whole = all(one.verdict == "pass" for one in told.values())
         told[""] = Known("pass" if whole else "fail")
     return told
+
+
+def _found(run: Run, step: int, report: EvaluationReport) -> dict[str, Known]:
+    """What the bank's hidden inputs found, as they were run for the evaluation. Inputs of a contract's own may be wrong."""
+    contract = run.contract(step)
+    by_bank = {check.id for check in (contract.checks if contract else ()) if check.args.get("oracle")}
+    found = {one.on: Known(one.verdict) for one in report.findings if one.on in by_bank and one.by == ORACLE}
+    if any(one.verdict == "fail" for one in found.values()):
+        found[""] = Known("fail")
+    return found

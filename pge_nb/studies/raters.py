@@ -11,7 +11,7 @@ from ..nearness import nearest
 from ..records import EvaluationReport
 from ..run import Run
 from ..study_records import ALONE, Rater
-from .ratings import ORACLE
+from .items import ORACLE
 from .study import StudyFile, StudyView
 
 GATE = "gate"

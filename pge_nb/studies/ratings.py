@@ -10,15 +10,13 @@ from ..frames import frame_of
 from ..frames.columns import COUNT, FLAG, NUMBER, TEXT, Columns
 from ..records import EvaluationReport
 from ..run import Run
-from .items import Item, item_key, items, judged, truth_of
+from .items import ORACLE, Item, item_key, items, judged, truth_of
 from .study import StudyView
 from .units import Graded
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-ORACLE = "oracle"
-"""The rater that knows: what is so of the practice tasks."""
 PURPOSES = ("gate", "kept", "drift", "noise")
 
 RATINGS: Columns = {
