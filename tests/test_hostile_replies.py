@@ -72,7 +72,7 @@ UNMEASURED: dict[str, Reply] = {
     "no findings in the list": changed(lambda _: []),
     "score 99": every_score(99),
     "score -1": every_score(-1),
-    "score '9'": every_score("9"),
+    "score 'nine'": every_score("nine"),
     "score '**2**'": every_score("**2**"),
     "score '2/10'": every_score("2/10"),
     "score NaN": not_a_number,

@@ -137,7 +137,15 @@ def test_the_shape_that_it_is_shown_decides_nothing_when_it_is_copied() -> None:
 # What it says
 
 
-@pytest.mark.parametrize("text", [reply(*GOOD), f"```json\n{reply(*GOOD)}\n```" + "\n" * 3_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        reply(*GOOD),
+        f"```json\n{reply(*GOOD)}\n```" + "\n" * 3_000,
+        f"{reply(*GOOD)}\n```\n",  # a fence that was never opened holds nothing
+        reply(*GOOD[:2], finding(GOOD[2]["on"], score="8"), *GOOD[3:]),
+    ],
+)
 def test_a_whole_reply_becomes_claims_and_can_pass(text: str) -> None:
     claims = read_claims(text, DOCKET)
     assert claims[0] == Claim(on="c1", by="judge", met=True, evidence=("e1",), quote="return w * h", says="seen")
@@ -175,7 +183,8 @@ def test_what_is_no_list_of_findings_alone_is_unusable(text: str) -> None:
         [None, 7, []],
         GOOD[:3],
         GOOD[1:],
-        *[[*GOOD[:3], finding("depth", score=score)] for score in (99, -1, "9", "**2**", "2/10", True, None, [8], {})],
+        *[[*GOOD[:3], finding("depth", score=score)] for score in (99, -1, "**2**", "2/10", True, None, [8], {})],
+        *[[*GOOD[:3], finding("depth", score=score)] for score in ("-1", "11", "9 of 10", "1e1", "\u0669", "fail", "")],
         *[[finding("c1", verdict=word), *GOOD[1:]] for word in ("ok", True, 1, None, "not fail", ["pass"], "PASSED")],
         [finding("c1"), finding("c1", verdict="fail"), *GOOD[1:]],
         [*GOOD, finding("depth", score=7.5)],

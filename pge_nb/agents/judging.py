@@ -20,6 +20,7 @@ DIFF_BUDGET = 8_000
 LOOKALIKE = re.compile(r"<(\s*/?\s*)(artifact|evidence|diff)\b", re.IGNORECASE)
 NEUTRALISED = re.compile(r"<(\s*/?\s*)_(artifact|evidence|diff)\b", re.IGNORECASE)
 NEUTRAL_NONCE = NONCE.replace("-", "_")
+PLAIN_NUMBER = re.compile(r"-?[0-9]{1,3}(\.[0-9]{1,20})?")
 SEPARATORS = re.compile(r"[,;\s，；、،؛「」]+")  # noqa: RUF001 - commas of other scripts
 MAX_DIFF_LINES = 20_000
 """Of one file, before and after: comparing takes time that grows with the square."""
@@ -175,13 +176,18 @@ def _claim(item: Mapping[str, Json], on: str, docket: Docket, *, scored: bool) -
     if quote is not None and not isinstance(quote, str):
         return replace(claim, fault=f"the quote {quote!r:.40} is no text")
     if scored:
-        score = usable_score(item.get("score"))
+        score = usable_score(_number(item.get("score")))
         fault = "" if score is not None else f"the score {item.get('score')!r:.40} is no number from 0 to 10"
         return replace(claim, score=score, fault=fault)
     word = item.get("verdict")
     word = word.strip().lower() if isinstance(word, str) else word
     fault = "" if word in ("pass", "fail") else f"the verdict {word!r:.40} is neither pass nor fail"
     return replace(claim, met=None if fault else word == "pass", fault=fault)
+
+
+def _number(given: Json) -> Json:
+    """A score as it was given; a number that stands in quotes, and nothing beside it, is that number."""
+    return float(given) if isinstance(given, str) and PLAIN_NUMBER.fullmatch(given.strip()) else given
 
 
 def faulty(claims: Sequence[Claim], docket: Docket) -> dict[str, str]:

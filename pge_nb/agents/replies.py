@@ -20,6 +20,7 @@ MAX_DEPTH = 60
 MAX_DIGITS = 300
 LONGEST_LINE = 300
 """Characters of a line that may name a file."""
+CLOSING_FENCE = re.compile(r"\n`{3,}\Z")
 TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 REST_OF_STRING = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 BETWEEN_WORDS = re.compile(r"[\s：，。、；「」『』（）《》“”«»¿¡،؛؟]+")  # noqa: RUF001 - marks of other scripts
@@ -62,7 +63,7 @@ class Unusable(ValueError):
 
 
 def json_alone(text: str) -> dict[str, Json]:
-    """The JSON object that is the whole reply, bare or in one fence.
+    """The JSON object that is the whole reply, bare or in one fence; one that is closed and was never opened is none.
 
     With text around it the reply is unusable: prose may quote somebody else's verdict, and nobody can tell it from the
     rater's own.
@@ -73,7 +74,7 @@ def json_alone(text: str) -> dict[str, Json]:
         if len(blocks) > 1 or (blocks and outside.strip()):
             raise Unusable("there is text beside the JSON; reply with the JSON object alone")
         bare = blocks[0].text if blocks else bare
-    return json_object(bare)
+    return json_object(CLOSING_FENCE.sub("", bare))
 
 
 def json_somewhere(text: str) -> dict[str, Json]:
