@@ -124,7 +124,8 @@ def _without_progress(run: Run, step: int) -> tuple[str, dict[str, Json]] | None
     if not isinstance(limit, int) or flat < limit:
         return None
     best = max(scores[:-flat])
-    reason = f"{counted(flat, 'attempt')} in a row did not rise above the best before, {best:g}, by more than {noise:g}"
+    flat_ones = counted(flat, "attempt")
+    reason = f"{flat_ones} in a row did not rise above the best before, {round(best, 2):g}, by more than {noise:g}"
     return reason, {"noise": noise, "flat_or_falling": flat, "max_flat": limit, "best": round(best, 4)}
 
 
@@ -211,7 +212,9 @@ def _keep(run: Run, step: int, spent: str) -> Decision | None:
     floor = number(run.settings, "degrade_floor")
     if least is None or least < floor:
         return None
-    reason = f"{spent}; the best, attempt {best}, is kept: its weakest score {least:g} reaches the floor {floor:g}"
+    reason = (
+        f"{spent}; the best, attempt {best}, is kept: its weakest score {round(least, 2):g} reaches the floor {floor:g}"
+    )
     return Decision(action="keep", attempt=best, reason=reason, numbers=_numbers(run, step, best) | {"floor": floor})
 
 

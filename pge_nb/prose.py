@@ -134,7 +134,7 @@ def _size(count: int) -> str:
 
 def _number(value: Json) -> str:
     if isinstance(value, float):
-        return f"{value:g}"
+        return f"{round(value, 2):g}"
     return inline(value if isinstance(value, str) else compact(value), 200)
 
 
