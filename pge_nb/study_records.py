@@ -10,7 +10,7 @@ from .payloads import Json
 
 Labelled = Literal["pass", "fail", "unclear", "withdrawn"]
 Part = Literal["train", "development", "test"]
-StudyKind = Literal["regrade", "exam", "probe", "drift", "ablate", "sweep"]
+StudyKind = Literal["regrade", "exam", "probe", "drift", "improve", "ablate", "sweep"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from pge_nb import bank
 from pge_nb.bank import PracticeStep, PracticeTask
 from pge_nb.errors import BadInput, ModelFailed
 from pge_nb.models import About, Reply, Request
-from pge_nb.models.practice import RANGES, Practice, PracticeSettings
+from pge_nb.models.practice import RANGES, Draws, Practice, PracticeSettings
 from pge_nb.records import attempt_hash
 
 TASK = bank.practice_task("textkit")
@@ -28,12 +28,18 @@ each_step = pytest.mark.parametrize(("task", "step"), STEPS, ids=[f"{t.name}-{s.
 
 
 def ask(
-    name: str = "practice", *, sample: int = 0, prompt: str = "Do it.", max_tokens: int = 8_192, **about: Any
+    name: str = "practice",
+    *,
+    sample: int = 0,
+    prompt: str = "Do it.",
+    max_tokens: int = 8_192,
+    system: str = "You are one of three.",
+    **about: Any,
 ) -> Reply:
     given: dict[str, Any] = {"task": TASK.name, "step": 1, "attempt": 1} | about
     request = Request(
         model=name,
-        system="You are one of three.",
+        system=system,
         messages=({"role": "user", "content": prompt},),
         about=About(**given),
         sample=sample,
@@ -345,3 +351,58 @@ class TestEvaluator:
         assert (good["c9"]["verdict"], good["charm"]["score"]) == ("pass", 9.0)
         assert bad["c9"]["verdict"] == "fail"
         assert bad["charm"]["score"] < 9
+
+
+class TestWhatProofsNeed:
+    """Errors that are alike within tasks and steps, a judge that drifts, and one that learns: at rates that are known."""
+
+    SEEDS = 600
+    BAD = with_defects(STEP, *(defect.id for defect in STEP.defects))
+
+    def missed(self, name: str, **about: Any) -> list[bool]:
+        """Whether the first check of a bad attempt passes, a judge of its own luck each time."""
+        return [
+            findings(f"{name},seed={seed}", texts=self.BAD, **about)["c1"]["verdict"] == "pass"
+            for seed in range(self.SEEDS)
+        ]
+
+    @pytest.mark.parametrize("name", ["practice:miss=0.3,by_task=0.5", "practice:miss=0.3,rho=0.5"])
+    def test_errors_that_are_alike_leave_the_rate_what_it_is(self, name: str) -> None:
+        assert near(sum(self.missed(name)), self.SEEDS, 0.3)
+
+    @pytest.mark.parametrize(("name", "alike"), [("rho=0.6", True), ("by_task=0.6", True), ("noise=0.4", False)])
+    def test_within_a_step_they_are_as_alike_as_was_said(self, name: str, alike: bool) -> None:
+        """Two attempts of one step: the intraclass correlation of their errors is the covariance over p (1 - p)."""
+        first, second = (self.missed(f"practice:miss=0.3,{name}", attempt=number) for number in (1, 2))
+        both = sum(one and other for one, other in zip(first, second, strict=True)) / self.SEEDS
+        found = (both - 0.3**2) / (0.3 * 0.7)
+        assert abs(found - (0.6 if alike else 0.0)) < 0.15
+
+    def test_steps_share_what_belongs_to_the_task_and_not_what_belongs_to_the_step(self) -> None:
+        def common(name: str, step: int) -> float:
+            draws = Draws(TASK.name, asked(step), PracticeSettings.parse(name))
+            return draws.alike(0.3, "miss") + draws.common("clarity")
+
+        assert common("practice:by_task=0.5", 1) == common("practice:by_task=0.5", 2)
+        assert common("practice:rho=0.5", 1) != common("practice:rho=0.5", 2)
+        assert common("practice:rho=0.5", 1) == common("practice:rho=0.5", 1)
+
+    def test_a_judge_that_drifts_is_kinder_in_verdicts_too(self) -> None:
+        name = "practice:miss=0.1,drift=1.5"
+        assert near(sum(self.missed(name, attempt=1)), self.SEEDS, 0.1)
+        assert near(sum(self.missed(name, attempt=3)), self.SEEDS, 0.4)
+
+    @pytest.mark.parametrize(("taught", "rate"), [(0.5, 0.1), (0.0, 0.4)])
+    def test_examples_help_as_much_as_was_said_or_not_at_all(self, taught: float, rate: float) -> None:
+        told = "You judge.\n\nExample 1. Asked: is it right?\n    x\nJudged: fail.\n\nExample 2. Asked: again\n"
+        seen = self.missed(f"practice:miss=0.4,taught={taught}", system=told)
+        assert near(sum(seen), self.SEEDS, rate)
+
+
+def asked(step: int) -> Request:
+    return Request(
+        model="practice",
+        system="",
+        messages=(),
+        about=About(role="evaluator", phase="evaluate", task=TASK.name, step=step),
+    )

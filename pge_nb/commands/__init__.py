@@ -17,6 +17,7 @@ from . import (
     examining,
     exporting,
     house,
+    improving,
     labelling,
     opening,
     phase_cells,
@@ -67,6 +68,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "regrade": raters.regrade,
         "calibrate": calibrating.calibrate,
         "exam": examining.exam,
+        "improve": improving.improve,
         "card": calibrating.card,
     },
     "house": {

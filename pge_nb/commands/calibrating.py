@@ -107,7 +107,7 @@ def _measured(
 ) -> tuple[Runs, StudyFile, Rater, Figures]:
     chosen, study = runs_of(here, words), open_study(here.directory)
     judge = _judge(here, rater, chosen)
-    reference = _id_of(here, against, chosen)
+    reference = id_of(here, against, chosen)
     found = figures_of(
         chosen, judge.id, study, against=reference, part=part or "", max_false_pass=max_false_pass, cost=cost
     )
@@ -127,7 +127,7 @@ def _judge(here: Here, said: str, chosen: Runs) -> Rater:
     )
 
 
-def _id_of(here: Here, said: str, chosen: Runs) -> str:
+def id_of(here: Here, said: str, chosen: Runs) -> str:
     """The id of the rater that is the reference; a name that nobody has is left as it is, and refused where it is looked for."""
     if said in ("", PEOPLE, ORACLE):
         return said

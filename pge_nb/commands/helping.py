@@ -44,6 +44,7 @@ EXAMPLES: Mapping[str, str] = {
     "calibrate": "%pge calibrate --against people",
     "card": "%pge card",
     "exam": "%pge exam --sample 20 --minimum 0.8",
+    "improve": "%pge improve taught --test",
     "model": "%pge model practice:skill=0.8,seed=3",
     "key": "%pge key",
     "new": "%pge new",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import random
 import re
 import time
@@ -45,7 +46,12 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "seed": (0, 2**53),
     "delay": (0.0, 60.0),
     "by_size": (0.0, 1.0),
+    "by_task": (0.0, 0.9),
+    "rho": (0.0, 0.9),
+    "taught": (0.0, 1.0),
 }
+EXAMPLE = re.compile(r"^Example \d+\. Asked: ", re.MULTILINE)
+"""How a few-shot example begins in what an evaluator is told."""
 SHORTEST_DELAY = 0.1
 """Of ``delay``: what the shortest call takes."""
 POLL_SECONDS = 0.05
@@ -57,9 +63,12 @@ class PracticeSettings:
 
     ``skill``: a first attempt has each defect with probability 1 - skill. ``miss``: the evaluator passes a bad check.
     ``false_alarm``: it fails a good one. ``leniency``: points added to every score (and it raises ``miss``). ``noise``: the
-    standard deviation of its scores. ``drift``: points that every further attempt adds. ``delay``: the seconds that a call
-    takes at most; each its own, from a tenth of it on. ``by_size``: in an exam a slight defect is missed so much more often
-    than a partial one, a gross one so much less: 0.5 makes it 1.5 and 0.5 times ``miss``.
+    standard deviation of its scores. ``drift``: points that every further attempt adds; they raise ``miss`` as those of leniency
+    do. ``delay``: the seconds that a call takes at most; each its own, from a tenth of it on. ``by_size``: in an exam a slight
+    defect is missed so much more often than a partial one, a gross one so much less: 0.5 makes it 1.5 and 0.5 times ``miss``.
+    ``by_task`` and ``rho``: how alike its errors are within a task and, beyond that, within a step, as intraclass correlations;
+    over all tasks the rates stay what they are. ``taught``: each few-shot example takes this share off ``miss`` and
+    ``false_alarm``.
     """
 
     skill: float = 0.6
@@ -71,6 +80,9 @@ class PracticeSettings:
     seed: int = 0
     delay: float = 0.0
     by_size: float = 0.5
+    by_task: float = 0.0
+    rho: float = 0.0
+    taught: float = 0.0
 
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():
@@ -89,20 +101,24 @@ class PracticeSettings:
         others = [name for name in RANGES if name not in {"skill", "delay"}]
         return self._told(("skill", "seed") if role == "generator" else others)
 
-    @property
-    def miss_rate(self) -> float:
-        """The probability that a bad check passes, leniency included."""
-        return min(1.0, self.miss + LENIENCY_MISS * max(0.0, self.leniency))
+    def shift(self, attempt: int = 1) -> float:
+        """The points that are added to every score of an attempt: leniency, and what it has drifted."""
+        return self.leniency + self.drift * (attempt - 1)
 
-    def miss_of(self, size: str) -> float:
+    def miss_rate(self, attempt: int = 1, examples: int = 0) -> float:
+        """The probability that a bad check passes, leniency and drift included."""
+        rate = self.miss * (1.0 - self.taught) ** examples
+        return min(1.0, rate + LENIENCY_MISS * max(0.0, self.shift(attempt)))
+
+    def miss_of(self, size: str, examples: int = 0) -> float:
         """The probability that a planted defect of this size is missed; one that no input shows counts as slight."""
         factor = {"partial": 1.0, "gross": 1.0 - self.by_size}.get(size, 1.0 + self.by_size)
-        return min(1.0, self.miss_rate * factor)
+        return min(1.0, self.miss_rate(examples=examples) * factor)
 
-    @property
-    def alarm_rate(self) -> float:
-        """The probability that a good check fails, severity (leniency below 0) included."""
-        return min(1.0, self.false_alarm + LENIENCY_MISS * max(0.0, -self.leniency))
+    def alarm_rate(self, attempt: int = 1, examples: int = 0) -> float:
+        """The probability that a good check fails, severity (points below 0) included."""
+        rate = self.false_alarm * (1.0 - self.taught) ** examples
+        return min(1.0, rate + LENIENCY_MISS * max(0.0, -self.shift(attempt)))
 
     def _told(self, names: Iterable[str]) -> str:
         own = {field.name: field for field in dataclasses.fields(self)}
@@ -221,8 +237,41 @@ class Draws:
     def of(self, what: str) -> random.Random:
         """A stream for one thing to be decided, whatever else is decided beside it."""
         about = self.request.about
-        told = [self.task, about.address, self.request.sample, self.settings.for_role(about.role), what]
-        return random.Random(hashlib.sha256(compact(told).encode()).digest())  # noqa: S311 - a simulation
+        told: list[Json] = [self.task, about.address, self.request.sample, self.settings.for_role(about.role), what]
+        # Who is told other examples has luck of its own, also where they teach nothing.
+        return _stream([*told, self.examples] if self.examples else told)
+
+    @property
+    def examples(self) -> int:
+        """How many few-shot examples the call is told."""
+        return len(EXAMPLE.findall(self.request.system))
+
+    def alike(self, rate: float, what: str) -> float:
+        """A rate as it is in this task and step: drawn about ``rate``, once for all calls there, as alike as the settings say."""
+        if not 0.0 < rate < 1.0:
+            return rate
+        for place, share in self._shared(what):
+            if share and 0.0 < rate < 1.0:
+                spread = (1.0 - share) / share
+                rate = _stream(place).betavariate(rate * spread, (1.0 - rate) * spread)
+        return rate
+
+    def common(self, what: str) -> float:
+        """The points that this task and step have in common on a criterion, beside the noise of each score."""
+        return sum(
+            _stream(place).gauss(0.0, self.settings.noise * math.sqrt(share / (1.0 - share)))
+            for place, share in self._shared(what)
+            if share
+        )
+
+    def _shared(self, what: str) -> tuple[tuple[list[Json], float], tuple[list[Json], float]]:
+        about, settings = self.request.about, self.settings
+        told: list[Json] = [self.task, settings.for_role(about.role), what]
+        return (told, settings.by_task), ([*told, about.step, about.part], settings.rho)
+
+
+def _stream(told: list[Json]) -> random.Random:
+    return random.Random(hashlib.sha256(compact(told).encode()).digest())  # noqa: S311 - a simulation
 
 
 def fenced(value: Json, language: str = "json") -> str:
@@ -359,15 +408,17 @@ def examined(about: About, flaw: Flaw, settings: PracticeSettings, draws: Draws)
     A clean copy is failed as often as a sound attempt. Each copy has luck of its own.
     """
     copied = f"{about.attempt_hash} "
-    seen = flaw.planted and draws.of(f"{copied}seen").random() >= settings.miss_of(flaw.size)
+    missed = draws.alike(settings.miss_of(flaw.size, draws.examples), "miss")
+    alarm = draws.alike(settings.alarm_rate(examples=draws.examples), "alarm")
+    seen = flaw.planted and draws.of(f"{copied}seen").random() >= missed
     findings: list[dict[str, Json]] = []
     for on in about.checks:
-        fails = (seen and on in flaw.breaks) or (not seen and draws.of(copied + on).random() < settings.alarm_rate)
+        fails = (seen and on in flaw.breaks) or (not seen and draws.of(copied + on).random() < alarm)
         says = "This does not hold any more." if fails else "Holds, as the quoted line shows."
         findings.append({"on": on, "verdict": "fail" if fails else "pass", "says": says})
     for on in about.criteria:
         points = PLANTED_COST[flaw.size] if seen else 0.0
-        noise = draws.of(copied + on).gauss(0.0, settings.noise)
+        noise = draws.common(on) + draws.of(copied + on).gauss(0.0, settings.noise)
         score = round(min(10.0, max(0.0, bank.SOUND - points + settings.leniency + noise)), 1)
         findings.append({"on": on, "score": score, "says": next(words for least, words in WORDS if score >= least)})
     last = about.evidence[-1].partition(":")[0] if about.evidence else ""  # the artifacts come last
@@ -390,7 +441,11 @@ class Judge:
         says = {f"c{i}": str(check["says"]) for i, check in enumerate(self.step.checks, 1)}.get(on, on)
         alone = self.about.whole == "prompt"  # the only check is the prompt itself
         good = not self.known.defects if alone else self.known.met.get(on, not self.known.defects)
-        rate = self.settings.alarm_rate if good else self.settings.miss_rate
+        at = (self.about.attempt or 1, self.draws.examples)
+        if good:
+            rate = self.draws.alike(self.settings.alarm_rate(*at), "alarm")
+        else:
+            rate = self.draws.alike(self.settings.miss_rate(*at), "miss")
         passes = good != (self.draws.of(on).random() < rate)
         seen = " ".join(defect.says for defect in self._defects() if on in defect.breaks)
         reason = "Holds, as the quoted line shows." if passes else seen or "I cannot see that this holds."
@@ -399,7 +454,7 @@ class Judge:
     def criterion(self, on: str) -> Json:
         """The score on a criterion; one that the plan did not name is as good as the others are together."""
         quality = self.known.quality.get(on, sum(self.known.quality.values()) / len(self.known.quality))
-        shift = self.settings.leniency + self.settings.drift * ((self.about.attempt or 1) - 1)
+        shift = self.settings.shift(self.about.attempt or 1) + self.draws.common(on)
         noise = self.draws.of(on).gauss(0.0, self.settings.noise)
         score = round(min(10.0, max(0.0, quality + shift + noise)), 1)
         words = next(words for least, words in WORDS if score >= least)

@@ -10,19 +10,25 @@ if TYPE_CHECKING:
     from .examining import exam_runs
     from .figures import calibrate as calibrate
     from .imports import import_labels as import_labels
+    from .improving import candidates as candidates
+    from .improving import taught as taught
+    from .improving import trial as trial
     from .labelling import labels as labels
-    from .replaying import regrade_runs
+    from .replaying import kept, regrade_runs
     from .splits import look as look
     from .splits import split as split
     from .study import open_study as open_study
 
     exam = exam_runs
+    graded = kept
     regrade = regrade_runs
 
 # Imported when they are first asked for. A module here must not have the name of one of these: importing it would hide it.
 _PLACES = {
     "calibrate": (".figures", "calibrate"),
+    "candidates": (".improving", "candidates"),
     "card": (".carding", "card"),
+    "graded": (".replaying", "kept"),
     "import_labels": (".imports", "import_labels"),
     "labels": (".labelling", "labels"),
     "look": (".splits", "look"),
@@ -30,6 +36,8 @@ _PLACES = {
     "open_study": (".study", "open_study"),
     "regrade": (".replaying", "regrade_runs"),
     "split": (".splits", "split"),
+    "taught": (".improving", "taught"),
+    "trial": (".improving", "trial"),
 }
 
 

@@ -71,6 +71,7 @@ def card(figures: Figures, rater: Rater, runs: Sequence[Run], study: StudyView) 
         "verdict_shown": {by: _told(figures.one("agreement", by)) for by in SEEN},
         "people": {name: _told(figures.one(name, PEOPLE)) for name in OF_PEOPLE},
         "exam": _exam(study, rater),
+        "improve": _improve(study, rater),
         "drift": {"value": None, "note": f"{NOT_MEASURED}: no grading was made for it"},
         "noise": {name: _told(figures.one(name)) for name in ("noise", "flip_rate")},
         "thresholds": {name: _told(figures.one(name)) for name in ("threshold", "cheapest_threshold")}
@@ -120,6 +121,16 @@ def _exam(study: StudyView, rater: Rater) -> Json:
                 for name, told in of_rater.items()
             } | {"sha256": one.sha256}
     return found
+
+
+def _improve(study: StudyView, rater: Rater) -> list[Json]:
+    """The trials in which this rater was one of two, the last one of each pair and part."""
+    found: dict[tuple[str, ...], Json] = {}
+    for one in study.studies:
+        asked = one.asked
+        if one.study == "improve" and rater.id in (asked["old"], asked["new"]):
+            found[tuple(str(asked[name]) for name in ("old", "new", "part"))] = dict(asked)
+    return list(found.values())
 
 
 def json_of(contents: Mapping[str, Json]) -> str:

@@ -207,7 +207,7 @@ def calibrate(
         raise BadInput("There is no split yet, so no parts.", "%pge label --split makes it, once.")
     parts = frame["task"].map(lambda task: view.part(task) or "")
     frame = frame[parts == part] if part else frame[parts != "test"]
-    reference = _reference(frame, against, rater)
+    reference = reference_of(frame, against, rater)
     if part == "test":
         made = _look(study, view, rater, several, frame)
         level = made[1]
@@ -229,7 +229,8 @@ def _look(study: StudyFile, view: StudyView, rater: str, runs: Sequence[Run], fr
     return made.number, made.level
 
 
-def _reference(frame: DataFrame, against: str, rater: str) -> str:
+def reference_of(frame: DataFrame, against: str, rater: str) -> str:
+    """The reference: without ``against`` people where any labelled, else the oracle. ``BadInput`` where it judged nothing."""
     who = frame[frame["who"] == "person"]
     if not against:
         return PEOPLE if len(who[who["rater"] != rater]) else ORACLE

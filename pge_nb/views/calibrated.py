@@ -214,6 +214,8 @@ def _bins_alt(bins: DataFrame) -> str:
 
 # The card
 
+TAUGHT = ("New", "Old", "Part", "Found", "Before", "Now", "Difference", "From", "To", "Would be seen", "Items", "Tasks")
+
 
 def card_view(contents: Mapping[str, Any], *, files: Sequence[str] = (), next_: str = "") -> View:
     """The card as one page, made of its JSON form alone."""
@@ -225,6 +227,9 @@ def card_view(contents: Mapping[str, Any], *, files: Sequence[str] = (), next_: 
         Table(caption="Errors by kind", heads=KINDS, rows=tuple(_kind_of(one) for one in contents["kinds"])),
         *([Words(f"Weakest criterion of the gate: {contents['weakest']}.")] if contents["weakest"] else []),
         Table(caption="Exam, drift and noise", heads=HEADS, rows=tuple(_exam(contents))),
+        Table(
+            caption="What examples taught", heads=TAUGHT, rows=tuple(_trial(one) for one in contents.get("improve", ()))
+        ),
         Table(caption="Thresholds on the overall score", heads=HEADS, rows=_of(_marked(contents["thresholds"]))),
         Table(caption="People", heads=HEADS, rows=(*_of(contents["people"]), *_seen(contents["verdict_shown"]))),
         Words(f"Too strict or too lenient? {contents['lean'][0].upper()}{contents['lean'][1:]}. {contents['advice']}"),
@@ -266,6 +271,15 @@ def _who(rater: Mapping[str, Any], on: Mapping[str, Any]) -> str:
 
 def _of(told: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[Cell, ...], ...]:
     return _figures([{"figure": name} | dict(row) for name, row in told.items()])
+
+
+def _trial(one: Mapping[str, Any]) -> tuple[Cell, ...]:
+    """Two judges compared on one part of the split; shares in per cent, differences in points."""
+    shares = [None if one[name] is None else f"{100 * one[name]:.0f} %" for name in ("old_right", "new_right")]
+    gaps = [None if one[name] is None else f"{100 * one[name]:+.0f}" for name in ("difference", "low", "high")]
+    seen = None if one["detectable"] is None else f"{100 * one['detectable']:.0f}"
+    names = (Code(one["new"]), Code(one["old"]), one["part"])
+    return (*names, one["found"], *shares, *gaps, seen, one["n"], one["tasks"])
 
 
 def _marked(thresholds: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
