@@ -43,7 +43,7 @@ WITH_TOOLS: Mapping[Role, str] = {"generator": "generator_tools", "evaluator": "
 """The settings that tell which roles work with tools; part of the identity where one does."""
 TOOLS_MODE = ", tools"
 """Ends the mode of a judge that works with tools."""
-COUNTED = ("hidden_cases", "canaries")
+COUNTED = ("hidden_cases", "canaries", "keep_going")
 """Settings that are part of the identity where they are not 0."""
 LIMITS = (
     "max_retries_per_step",
@@ -66,6 +66,7 @@ UNSAID: Mapping[str, Json] = {
     "approve": None,
     "second_look": None,
     "canaries": 0,
+    "keep_going": 0,
     "rater": None,
     "max_replans": 1,
     "max_flat": None,
@@ -100,8 +101,9 @@ class HarnessConfig(Settable):
     ``hidden_cases``: inputs that the evaluator makes for each oracle check that shows its own; the generator never sees them.
     ``max_replans``: how often a step, and what it was cut into, may be cut into smaller ones. ``max_flat``: after so many
     attempts in a row without progress the retries count as used up. ``until_met``: as many retries as it takes, within the
-    limits, of which there must be one. ``regrade_kept``: an attempt that was chosen as the best of several is graded once
-    more, and that score is the one reported.
+    limits, of which there must be one. ``keep_going``: so many attempts at each step whatever the verdicts, for studies; the
+    first that passed stands. ``regrade_kept``: an attempt that was chosen as the best of several is graded once more, and that
+    score is the one reported.
     ``max_parallel``: so many steps that do not depend on one another, nor share files, are worked on at once; with more than one
     each step's tree holds what it builds on alone, which is part of the identity. ``max_seconds``: time in which anything was
     carried out, over all resumes; what is under way when it is over is cut.
@@ -142,6 +144,7 @@ class HarnessConfig(Settable):
         _whole("max_tokens", self.max_tokens, least=16)
         _whole("hidden_cases", self.hidden_cases, least=0)
         _whole("canaries", self.canaries, least=0)
+        _whole("keep_going", self.keep_going, least=0)
         _whole("max_replans", self.max_replans, least=0)
         if self.max_flat is not None:
             _whole("max_flat", self.max_flat, least=1)

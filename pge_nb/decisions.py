@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from .payloads import Json
-from .phases import fresh_answer, number, takes_part
+from .phases import attempts_allowed, fresh_answer, goes_on_for, number, takes_part
 from .prose import counted
 from .records import Answer, Decision, EvaluationReport, Question
 from .run import Run
@@ -50,6 +50,11 @@ def decide(run: Run, step: int, attempt: int) -> tuple[Decision, Question | None
         return Decision(action="advance", attempt=attempt, reason=reason, numbers=_numbers(run, step, attempt)), None
     if report is None:
         raise ValueError(f"attempt {step}.{attempt} has not been evaluated")
+    if attempt < goes_on_for(run.settings):
+        return _whatever(run, step, attempt, report), None
+    if (passed := _first_passed(run, step)) is not None:
+        reason = f"attempt {passed} was the first that passed; more were made to learn from, whatever the verdicts"
+        return Decision(action="accept", attempt=passed, reason=reason, numbers=_numbers(run, step, passed)), None
     if report.verdict == "pass":
         reason = "every check and every threshold holds"
         return Decision(action="accept", attempt=attempt, reason=reason, numbers=_numbers(run, step, attempt)), None
@@ -57,11 +62,28 @@ def decide(run: Run, step: int, attempt: int) -> tuple[Decision, Question | None
         return _ask(run, step, attempt, f"attempt {attempt} could not be measured, {_times(run, step, attempt)}")
     if stuck := _without_progress(run, step):
         return _exhausted(run, step, attempt, *stuck)
-    if run.settings.get("until_met") or attempt < 1 + number(run.settings, "max_retries_per_step"):
+    if run.settings.get("until_met") or attempt < attempts_allowed(run.settings):
         return _again(run, step, attempt), None
     return _exhausted(
         run, step, attempt, "the only attempt failed" if attempt == 1 else f"all {attempt} attempts failed"
     )
+
+
+def _whatever(run: Run, step: int, attempt: int, report: EvaluationReport) -> Decision:
+    """Another attempt, where so many are made whatever the verdicts; with what the gate would have done in its numbers."""
+    most, passed = goes_on_for(run.settings), _first_passed(run, step)
+    would = "accept" if report.verdict == "pass" else "ask" if report.verdict == "unmeasured" else "retry"
+    numbers = _numbers(run, step, attempt) | {"keep_going": most, "gate_would": would, "first_passed": passed}
+    return Decision(
+        action="refine", reason=f"{counted(most, 'attempt')} are made, whatever the verdicts", numbers=numbers
+    )
+
+
+def _first_passed(run: Run, step: int) -> int | None:
+    """The first attempt that passed, where more were made whatever the verdicts."""
+    if not goes_on_for(run.settings):
+        return None
+    return next((n for n, report in run.evaluations(step).items() if report.verdict == "pass"), None)
 
 
 def _again(run: Run, step: int, attempt: int) -> Decision:
@@ -242,7 +264,7 @@ def _numbers(run: Run, step: int, attempt: int | None) -> dict[str, Json]:
     endless = bool(run.settings.get("until_met"))
     return {
         "attempts": len(run.attempts(step)),
-        "attempts_allowed": None if endless else int(1 + number(run.settings, "max_retries_per_step")),
+        "attempts_allowed": None if endless else attempts_allowed(run.settings),
         "overall": _rounded(report.overall if report else None),
         "weakest": _rounded(_weakest(run, report)),
     }

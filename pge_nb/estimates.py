@@ -15,7 +15,18 @@ from .decisions import MOST_PIECES, most_replans
 from .models.choose import is_practice, models_in
 from .models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS, Prices
 from .payloads import Json
-from .phases import GATE_EVALUATIONS, ROLE_OF, PhaseName, canaries_shown, negotiation, number, takes_hidden, takes_part
+from .phases import (
+    GATE_EVALUATIONS,
+    ROLE_OF,
+    PhaseName,
+    attempts_allowed,
+    canaries_shown,
+    goes_on_for,
+    negotiation,
+    number,
+    takes_hidden,
+    takes_part,
+)
 from .prose import counted
 from .records import Call, Record, Section, Task, Usage
 from .run import ENDED, Run
@@ -194,10 +205,10 @@ def _own_counts(settings: Mapping[str, Json], run: Run, step: int) -> Iterator[t
         yield "propose", (own, own, max(own, rounds - len(run.of("proposal", step))) * ASKED)
         yield "respond", (others, others, max(others, rounds - len(run.of("response", step))) * ASKED)
     judged_at_all = takes_part(settings, "evaluator")
-    allowed = 1 + int(number(settings, "max_retries_per_step")) if judged_at_all else 1
+    allowed = attempts_allowed(settings) if judged_at_all else 1
     made, judged = len(run.attempts(step)), len(run.evaluations(step))
     first = int(made == judged) if judged_at_all else int(not made)
-    likely = max(min(LIKELY_ATTEMPTS, allowed), made + first)
+    likely = max(min(LIKELY_ATTEMPTS, allowed), made + first, goes_on_for(settings))
     if not _by_function(settings, run, step):
         yield "generate", (first, likely - made, max(first, allowed - made) * ASKED)
     if not judged_at_all:

@@ -240,6 +240,17 @@ def takes_part(settings: Mapping[str, Json], who: Literal["planner", "contract",
     return settings.get(who) not in (False, "off")
 
 
+def goes_on_for(settings: Mapping[str, Json]) -> int:
+    """So many attempts at a step are made whatever the verdicts; 0: it ends with the first that passes."""
+    value = settings.get("keep_going", 0)
+    return value if isinstance(value, int) else 0
+
+
+def attempts_allowed(settings: Mapping[str, Json]) -> int:
+    """So many attempts a step may have, where its retries are counted."""
+    return max(1 + int(number(settings, "max_retries_per_step")), goes_on_for(settings))
+
+
 def number(settings: Mapping[str, Json], name: str) -> float:
     """A numeric setting."""
     value = settings[name]

@@ -60,6 +60,9 @@ class Settable:
     regrade_kept: Annotated[
         bool, "grade an attempt that was chosen as the best of several once more, and report that score"
     ] = True
+    keep_going: Annotated[
+        int, "make so many attempts at each step whatever the verdicts; the first that passed stands. For studies"
+    ] = 0
     degrade_floor: Annotated[float, "the least that the weakest score of a kept attempt must reach"] = 5.0
     noise: Annotated[float, "a change of score within it is no trend"] = 0.5
     max_tokens: Annotated[int, "at most so many tokens in the output of one call"] = 8_192

@@ -65,6 +65,7 @@ class TaskFlags(LimitFlags):
     no_contract: Annotated[bool, "without contracts: the plan's success criteria are checks for the judge"] = False
     rater: Annotated[str, "the judge, of those that %pge rater lists: its id or name"] = ""
     evaluator: Annotated[Judging | None, "who judges: afresh, the generator in its own turns, or nobody"] = None
+    keep_going: Annotated[int | None, "so many attempts at each step whatever the verdicts, for studies"] = None
     approve: Annotated[Approved | None, "pause for your word on the plan, or on each contract"] = None
     skill: Annotated[float | None, "practice: 0 to 1, how good the generator is"] = None
     leniency: Annotated[float | None, "practice: points that the evaluator adds"] = None
@@ -84,6 +85,7 @@ class TaskFlags(LimitFlags):
             "contract": False if self.no_contract else None,
             "evaluator": self.evaluator,
             "approve": self.approve,
+            "keep_going": self.keep_going,
             "trace": self.trace or None,
         }
         return self.limits() | {name: value for name, value in given.items() if value is not None}

@@ -12,7 +12,7 @@ from typing import Protocol
 from ..markdown import visible
 from ..models import Listen, Stop
 from ..pauses import clock
-from ..phases import due
+from ..phases import attempts_allowed, due
 from ..prose import counted, heading
 from ..records import Attempt, Decision, Interruption, Receipt, Section, StepContract
 from ..run import Run
@@ -136,10 +136,6 @@ class Ticker(Quiet):
         return f'<details><summary>{summary}</summary><pre style="white-space:pre-wrap">{told}</pre></details>'
 
 
-def _retries(run: Run) -> int:
-    return int(str(run.settings.get("max_retries_per_step", 0)))
-
-
 def line(section: Section, run: Run) -> str:
     """A section in a line: its heading, and the one thing that a reader waits for."""
     payload, more = section.payload, ""
@@ -148,7 +144,7 @@ def line(section: Section, run: Run) -> str:
     elif isinstance(payload, Decision):
         more = f" ({payload.reason})"
     elif isinstance(payload, Attempt):
-        most = "until all is met" if run.settings.get("until_met") else f"of {1 + _retries(run)}"
+        most = "until all is met" if run.settings.get("until_met") else f"of {attempts_allowed(run.settings)}"
         more = f" ({section.record.attempt} {most})"
     elif isinstance(payload, Interruption):
         until = f", paused until {clock(payload.until, section.at)}" if payload.until else ""
