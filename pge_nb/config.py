@@ -23,7 +23,7 @@ from .reviews import Review
 from .settable import Approved, Judging, OnExhausted, Settable, Tools
 from .skills import FrozenSkill, Skill, check_skills, freeze
 from .state import FILE_NAME
-from .study_records import ALONE, Rater
+from .study_records import Rater
 from .verdict import JUDGE
 
 IDENTITY = (
@@ -43,7 +43,7 @@ WITH_TOOLS: Mapping[Role, str] = {"generator": "generator_tools", "evaluator": "
 """The settings that tell which roles work with tools; part of the identity where one does."""
 TOOLS_MODE = ", tools"
 """Ends the mode of a judge that works with tools."""
-COUNTED = ("hidden_cases", "canaries", "keep_going")
+COUNTED = ("hidden_cases", "canaries", "keep_going", "pass_margin")
 """Settings that are part of the identity where they are not 0."""
 LIMITS = (
     "max_retries_per_step",
@@ -67,6 +67,7 @@ UNSAID: Mapping[str, Json] = {
     "second_look": None,
     "canaries": 0,
     "keep_going": 0,
+    "pass_margin": 0.0,
     "rater": None,
     "max_replans": 1,
     "max_flat": None,
@@ -101,7 +102,8 @@ class HarnessConfig(Settable):
     ``hidden_cases``: inputs that the evaluator makes for each oracle check that shows its own; the generator never sees them.
     ``max_replans``: how often a step, and what it was cut into, may be cut into smaller ones. ``max_flat``: after so many
     attempts in a row without progress the retries count as used up. ``until_met``: as many retries as it takes, within the
-    limits, of which there must be one. ``keep_going``: so many attempts at each step whatever the verdicts, for studies; the
+    limits, of which there must be one. ``pass_margin``: a score passes only so many points
+    above its threshold, since it is noisy. ``keep_going``: so many attempts at each step whatever the verdicts, for studies; the
     first that passed stands. ``regrade_kept``: an attempt that was chosen as the best of several is graded once more, and that
     score is the one reported.
     ``max_parallel``: so many steps that do not depend on one another, nor share files, are worked on at once; with more than one
@@ -159,6 +161,7 @@ class HarnessConfig(Settable):
             _among(name, [getattr(self, name)], get_args(Tools))
         _between("degrade_floor", self.degrade_floor, 0, 10)
         _between("noise", self.noise, 0, 10)
+        _between("pass_margin", self.pass_margin, 0, 10)
         _between("review_seconds", self.review_seconds, 0.1, 3_600)
         for name, threshold in self.default_thresholds.items():
             _between(f"the threshold of {name}", threshold, 0, 10)
@@ -348,9 +351,9 @@ def limits_in(settings: Mapping[str, Json]) -> Limits:
 
 
 def _check_rater(rater: Rater, evaluator: str) -> None:
-    if rater.who != "judge" or not rater.prompt or rater.mode.startswith("self") or rater.mode == ALONE:
+    if rater.who != "judge" or not rater.prompt or rater.mode.startswith("self") or rater.alone or rater.logged:
         raise BadInput(
-            f"{rater.id} cannot judge a run: only a judge with a prompt of its own, and what reviews find, can.",
+            f"{rater.id} cannot judge a run: only a fresh judge with a prompt of its own can.",
             "%pge rater lists them.",
         )
     if evaluator != "fresh":

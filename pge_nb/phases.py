@@ -246,6 +246,12 @@ def goes_on_for(settings: Mapping[str, Json]) -> int:
     return value if isinstance(value, int) else 0
 
 
+def margin_of(settings: Mapping[str, Json]) -> float:
+    """The points that a score must lie above its threshold to pass."""
+    value = settings.get("pass_margin", 0.0)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
 def attempts_allowed(settings: Mapping[str, Json]) -> int:
     """So many attempts a step may have, where its retries are counted."""
     return max(1 + int(number(settings, "max_retries_per_step")), goes_on_for(settings))

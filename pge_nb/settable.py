@@ -60,6 +60,9 @@ class Settable:
     regrade_kept: Annotated[
         bool, "grade an attempt that was chosen as the best of several once more, and report that score"
     ] = True
+    pass_margin: Annotated[
+        float, "points that a score must lie above its threshold to pass, for the evaluator's noise"
+    ] = 0.0
     keep_going: Annotated[
         int, "make so many attempts at each step whatever the verdicts; the first that passed stands. For studies"
     ] = 0

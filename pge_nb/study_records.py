@@ -31,6 +31,8 @@ class Example:
 
 ALONE = "alone"
 """The mode of a judge that decides every check from the artifacts, what reviews found kept from it: in studies, at no gate."""
+WITH_LOG = "with-log"
+"""The mode of a judge that is told what was made and found at the step before: in studies, at no gate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,16 @@ class Rater:
     prompt: str = ""
     examples: tuple[Example, ...] = ()
     edited_from: str = ""
+
+    @property
+    def alone(self) -> bool:
+        """Whether it decides every check from the artifacts."""
+        return self.mode.startswith(ALONE)
+
+    @property
+    def logged(self) -> bool:
+        """Whether it is told what was made and found before."""
+        return self.mode.endswith(WITH_LOG)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,7 +106,7 @@ def test_calibrate_shows_tables_and_charts_that_stand_without_a_front_end(begun:
     page = read(html)
     assert "If the gate accepted from a score up" in "".join(page.words)
     alts = re.findall(r'<img alt="([^"]*)"', html)
-    assert len(alts) == 3
+    assert len(alts) == 4
     assert "How often bad work is passed" in alts[0]
     assert all(re.search(r"\d+ %", alt) for alt in alts)
 

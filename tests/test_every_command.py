@@ -41,7 +41,7 @@ OF_A_RUN = {
 """Command -> a line of it that shows the run; more than one where its views differ."""
 UNRATED = {"plan", "contract", "generate"}
 """They show the run as it stood before anything was evaluated."""
-ELSEWHERE = {"answer", "open", "new", "stop", "confirm", "import", "improve"}
+ELSEWHERE = {"answer", "open", "new", "stop", "confirm", "import", "improve", "drift"}
 """They need another run than the one that passed, and have a test of their own below."""
 OF_NO_RUN = {
     "help": "%pge help",

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..errors import BadInput
 from ..models import About, Reply, Request
 from ..payloads import Json, decode, encode
-from ..phases import Phase, due, number
+from ..phases import Phase, due, margin_of, number
 from ..prompts import fill
 from ..records import (
     Attempt,
@@ -29,7 +29,7 @@ from ..records import (
 from ..reviews import Outcome, looked
 from ..run import Run
 from ..vague_parts import earlier_checks, left_vague, vague_checks
-from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
+from ..verdict import JUDGE, Claim, grade, overall, raised, undelivered, verdict_of
 from ..workspace import EvidenceBook, laid, layered
 from . import canaries, withholding
 from .continuing import goes_on
@@ -162,7 +162,7 @@ class Evaluator(Agent):
             further = withholding.weighed(run, step, further)
             return Seen(met=further.met, outcomes=((outcome, replayed), (further, again)))
 
-        criteria = run.plan.criteria if run.plan else ()
+        criteria = raised(run.plan.criteria if run.plan else (), margin_of(run.settings))
         claims, docket = laid_out(
             contract.checks, criteria, made.files, book, reviews=self.equipment.reviews, look=look
         )

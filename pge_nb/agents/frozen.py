@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 
 from ..errors import BadInput
 from ..models import About, Flaw, Request
-from ..phases import number
-from ..records import Attempt, Check, EvaluationReport, Evidence, FileRef, StepContract, attempt_hash
+from ..phases import margin_of, number
+from ..records import Attempt, Check, EvaluationReport, Evidence, FileRef, Finding, StepContract, attempt_hash
 from ..run import Run
-from ..study_records import ALONE, Rater
-from ..verdict import JUDGE, Claim, grade, overall, undelivered, verdict_of
+from ..study_records import Rater
+from ..verdict import JUDGE, Claim, grade, overall, raised, undelivered, verdict_of
 from ..workspace import Objects
+from .continuing import Conversation
 from .equipment import Equipment
 from .generator import listed
 from .hearing import hear
@@ -24,6 +25,9 @@ from .judging import Docket, difference, laid_before, shared_out
 from .raters import system_of
 
 NONCE_BYTES = 8
+LOGGED = "What was made and found at this step so far:"
+LOGGED_CHARS = 300
+"""Of what an author or a judge wrote, in the log that a judge is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +36,9 @@ class Frozen:
 
     ``claims`` are what reviews decided, ``docket`` what is left to a judge with all evidence. ``said`` stands at the top of the
     brief, ``diff`` is what changed since the attempt before. ``practice`` is the practice task's name, ``part`` the part of a
-    planned step that the step is, as `Run.part` says it. ``flaw`` tells of a copy in an exam, for the practice model alone.
+    planned step that the step is, as `Run.part` says it. ``flaw`` tells of a copy in an exam, ``after`` of the attempt
+    that a judge with the log looks back from: both for the practice model alone. ``turns``: the conversation in which the attempt
+    was made, where the judge is to see it first.
     """
 
     run: str
@@ -49,6 +55,8 @@ class Frozen:
     max_tokens: int
     part: str = ""
     flaw: Flaw | None = None
+    after: int | None = None
+    turns: Conversation | None = None
 
     @property
     def brief(self) -> str:
@@ -57,7 +65,7 @@ class Frozen:
 
     def seen_by(self, rater: Rater) -> Frozen:
         """What this rater is asked: one that judges alone has every check to decide, and only the artifacts to cite."""
-        if rater.mode != ALONE:
+        if not rater.alone:
             return self
         artifacts = tuple(one for one in self.docket.evidence if one.method == "artifact")
         texts = {one.id: self.docket.texts[one.id] for one in artifacts}
@@ -72,7 +80,7 @@ class Frozen:
             phase="evaluate",
             run=self.run,
             step=self.step,
-            attempt=self.attempt,
+            attempt=self.after or self.attempt,
             task=self.practice,
             part=self.part,
             attempt_hash=self.attempt_hash,
@@ -85,9 +93,10 @@ class Frozen:
             model=rater.model,
             effort=rater.effort or None,
             system=system_of(rater),
-            messages=({"role": "user", "content": self.brief},),
+            messages=self.turns.then(self.brief) if self.turns else ({"role": "user", "content": self.brief},),
             max_tokens=self.max_tokens,
             about=about,
+            tools=self.turns.tools if self.turns else (),
             sample=sample,
             # The mark tells artifacts from what is said about them; it differs by attempt, and repeats must not differ by it.
             nonce=self.attempt_hash[-2 * NONCE_BYTES :],
@@ -107,6 +116,32 @@ def freeze(run: Run, step: int, attempt: int, objects: Objects) -> Frozen:
     docket = _docket(run, contract, claims, _laid_out(report), objects)
     diff = difference(run.attempts(step).get(attempt - 1), made, objects)
     return _frozen(run, (step, attempt), made, (contract, claims, docket, diff))
+
+
+def with_log(frozen: Frozen, run: Run, through: int, objects: Objects) -> Frozen:
+    """The attempt as a judge sees it that is told what was made and found at its step, attempts 1 to ``through``."""
+    if not through:
+        return frozen
+    told = [LOGGED]
+    reports = run.evaluations(frozen.step)
+    for number_, made in run.attempts(frozen.step).items():
+        if number_ > through:
+            break
+        told.append(f"Attempt {number_}. Its author wrote: {_short(objects.whole(made.log))}")
+        if report := reports.get(number_):
+            found = "; ".join(filter(None, map(_found, report.findings)))
+            told.append(f"You found: {report.verdict}. {found}")
+    return replace(frozen, said="\n\n".join(filter(None, (frozen.said, "\n".join(told)))), after=through)
+
+
+def _found(finding: Finding) -> str:
+    score = "" if finding.score is None else f" {finding.score:g}"
+    return f"{finding.on}: {finding.verdict}{score} {_short(finding.says)}".strip()
+
+
+def _short(text: str) -> str:
+    said = " ".join(text.split())
+    return said if len(said) <= LOGGED_CHARS else f"{said[:LOGGED_CHARS]}..."
 
 
 def freeze_copy(
@@ -138,7 +173,7 @@ def _docket(
     decided = {claim.on for claim in claims}
     return Docket(
         checks=tuple(check for check in contract.checks if check.id not in decided),
-        criteria=run.plan.criteria if run.plan else (),
+        criteria=raised(run.plan.criteria if run.plan else (), margin_of(run.settings)),
         evidence=evidence,
         texts=shared_out({one.id: objects.whole(one.body) for one in evidence}),
     )

@@ -11,7 +11,7 @@ from ..models.practice import judge_of
 from ..payloads import Json, compact, decode
 from ..prompts import fill
 from ..records import Attempt, Role
-from ..study_records import ALONE, Example, Rater
+from ..study_records import ALONE, WITH_LOG, Example, Rater
 from .equipment import effort_of, model_of, with_tools
 
 PROMPTS: Mapping[str, tuple[str, ...]] = {
@@ -20,6 +20,8 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     "self": ("evaluator",),
     "self, tools": ("evaluator", "looking"),
     ALONE: ("evaluator",),
+    WITH_LOG: ("evaluator",),
+    f"{ALONE}, {WITH_LOG}": ("evaluator",),
 }
 """How a judge works -> the prompts that it is told by."""
 

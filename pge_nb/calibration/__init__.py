@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pge_nb.calibration.replicates import resampled_agreement
     from pge_nb.calibration.resampling import bootstrap, resample_indices
     from pge_nb.calibration.scoring import signed_error, spread_ratio
+    from pge_nb.calibration.slopes import within_slope
     from pge_nb.calibration.thresholds import Threshold, threshold_by_cost, threshold_for_false_pass
     from pge_nb.calibration.verdicts import Rates, VerdictRates, verdict_rates
 
@@ -70,6 +71,7 @@ HOMES = {
     "replicates": ("resampled_agreement",),
     "resampling": ("bootstrap", "resample_indices"),
     "scoring": ("signed_error", "spread_ratio"),
+    "slopes": ("within_slope",),
     "thresholds": ("Threshold", "threshold_by_cost", "threshold_for_false_pass"),
     "verdicts": ("Rates", "VerdictRates", "verdict_rates"),
 }
@@ -129,6 +131,7 @@ __all__ = [
     "threshold_for_false_pass",
     "variance_components",
     "verdict_rates",
+    "within_slope",
 ]
 
 

@@ -1,6 +1,6 @@
 """Frames as pictures: matplotlib figures made through the object API, so that nothing global is touched or left open."""
 
-from .calibrated import rates_chart, reliability_chart, threshold_chart
+from .calibrated import coverage_chart, rates_chart, reliability_chart, threshold_chart
 from .plan import plan_chart
 from .saving import pdf, png, save
 from .style import (
@@ -33,6 +33,7 @@ __all__ = [
     "WIDTHS",
     "Style",
     "Width",
+    "coverage_chart",
     "drawable",
     "pdf",
     "plan_chart",

@@ -106,3 +106,19 @@ def _nothing(axes: Axes, empty: bool) -> None:
     if empty:
         where: Any = {"ha": "center", "transform": axes.transAxes}
         write(axes, 0.5, 0.5, "not measurable", **where)
+
+
+def coverage_chart(escalation: DataFrame, *, width: Width = WIDTH) -> Figure:
+    """Risk against coverage: the share of attempts left to the judge, and how much of it is decided wrongly."""
+    rows = escalation.sort_values("coverage").to_dict("records")
+    with mpl.rc_context(PLAIN):
+        figure, axes = _axes(inches_of(width), HEIGHT)
+        axes.plot(
+            [row["coverage"] for row in rows], [row["risk"] for row in rows], color=COLOURS[0], marker="o", markersize=4
+        )
+        axes.set_xlabel("left to the judge; the rest, nearest to 7, goes to a person")
+        axes.set_ylabel("wrong of these")
+        _share_axis(axes, "x")
+        _share_axis(axes, "y")
+        _nothing(axes, not rows)
+    return figure

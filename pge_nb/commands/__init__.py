@@ -11,6 +11,7 @@ from . import (
     configuring,
     confirming,
     doctor,
+    drifting,
     earlier,
     estimating,
     every_day,
@@ -69,6 +70,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "calibrate": calibrating.calibrate,
         "exam": examining.exam,
         "improve": improving.improve,
+        "drift": drifting.drift,
         "card": calibrating.card,
     },
     "house": {

@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 
 from ..display import View
 from ..errors import BadInput
+from ..frames import frame_of
 from ..run import Run
 from ..runs import Runs
+from ..studies.by_attempt import BEST_OF, RETRIED
 from ..studies.carding import card as contents_of
 from ..studies.carding import json_of, keep
 from ..studies.figures import COST, MAX_FALSE_PASS, Figures
@@ -18,7 +20,7 @@ from ..studies.measuring import PEOPLE
 from ..studies.replaying import gate_raters
 from ..studies.study import StudyFile, open_study
 from ..study_records import Rater
-from ..views.calibrated import Told, calibrated_view, card_view
+from ..views.calibrated import Tables, Told, calibrated_view, card_view
 from .here import Here, path_of
 from .of_runs import RUNS, runs_of
 from .raters import judge_named, judges_here
@@ -59,7 +61,15 @@ def calibrate(
         remarks=found.remarks,
         max_false_pass=max_false_pass,
     )
-    return calibrated_view(found.frame(), found.curve(), found.bins(), told, next_="%pge card")
+    tables = Tables(
+        figures=found.frame(),
+        curve=found.curve(),
+        bins=found.bins(),
+        escalation=found.escalation(),
+        retried=found.tried.retried() if found.tried else frame_of(RETRIED, []),
+        best_of=found.tried.best_of() if found.tried else frame_of(BEST_OF, []),
+    )
+    return calibrated_view(tables, told, next_="%pge card")
 
 
 def card(

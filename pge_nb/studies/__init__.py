@@ -6,7 +6,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .by_attempt import attempts as attempts
     from .carding import card as card
+    from .drifting import drift as drift
     from .examining import exam_runs
     from .figures import calibrate as calibrate
     from .imports import import_labels as import_labels
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 # Imported when they are first asked for. A module here must not have the name of one of these: importing it would hide it.
 _PLACES = {
+    "attempts": (".by_attempt", "attempts"),
+    "drift": (".drifting", "drift"),
     "calibrate": (".figures", "calibrate"),
     "candidates": (".improving", "candidates"),
     "card": (".carding", "card"),

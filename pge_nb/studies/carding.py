@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..payloads import Json
 from ..run import Run
@@ -14,6 +14,9 @@ from .figures import Figures
 from .items import task_of
 from .measuring import PEOPLE, Figure
 from .study import StudyFile, StudyView
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 FORMAT: Final = "pge-card/1"
 DIGITS = 6
@@ -72,7 +75,15 @@ def card(figures: Figures, rater: Rater, runs: Sequence[Run], study: StudyView) 
         "people": {name: _told(figures.one(name, PEOPLE)) for name in OF_PEOPLE},
         "exam": _exam(study, rater),
         "improve": _improve(study, rater),
-        "drift": {"value": None, "note": f"{NOT_MEASURED}: no grading was made for it"},
+        "attempts": [
+            {"of": row.of, "figure": row.figure} | cast("dict[str, Json]", _told(row))
+            for row in figures.rows
+            if row.by == "attempt"
+        ],
+        "retries": _rows(figures.tried.retried()) if figures.tried else [],
+        "best_of": _rows(figures.tried.best_of()) if figures.tried else [],
+        "margin": {f"{row.figure} {row.of}": _told(row) for row in figures.rows if row.by == "margin"},
+        "drift": _drift(study, rater),
         "noise": {name: _told(figures.one(name)) for name in ("noise", "flip_rate")},
         "thresholds": {name: _told(figures.one(name)) for name in ("threshold", "cheapest_threshold")}
         | {"max_false_pass": figures.max_false_pass, "cost": figures.cost},
@@ -121,6 +132,42 @@ def _exam(study: StudyView, rater: Rater) -> Json:
                 for name, told in of_rater.items()
             } | {"sha256": one.sha256}
     return found
+
+
+def _rows(frame: DataFrame) -> list[Json]:
+    """A frame's rows; what is missing is null."""
+    return [{str(name): _cell(value) for name, value in row.items()} for row in frame.to_dict("records")]
+
+
+def _cell(value: Any) -> Json:
+    if isinstance(value, str):
+        return value
+    if value is None or value != value:  # noqa: PLR0124 - nan alone is not itself
+        return None
+    return int(value) if isinstance(value, int) else _number(float(value))
+
+
+def _drift(study: StudyView, rater: Rater) -> dict[str, Json]:
+    """The slopes of the last drift study of this rater: as it is, and with the log."""
+    mine = [one for one in study.studies if one.study == "drift" and one.asked.get("rater") == rater.id]
+    if not mine:
+        return {"drift of its scores": _told(Figure(figure="drift", note=f"{NOT_MEASURED}: %pge drift"))}
+    figures = cast("Mapping[str, Mapping[str, Mapping[str, Any]]]", mine[-1].asked["figures"])
+    return {
+        f"drift of its {'scores' if of == 'score' else 'passes'}, {mode}": _told(
+            Figure(
+                figure="drift",
+                value=one["slope"],
+                low=one["low"],
+                high=one["high"],
+                n=one["gradings"],
+                tasks=one["tasks"],
+                note="" if one["slope"] is not None else NOT_MEASURED,
+            )
+        )
+        for mode, by in figures.items()
+        for of, one in by.items()
+    }
 
 
 def _improve(study: StudyView, rater: Rater) -> list[Json]:

@@ -18,20 +18,23 @@ from ..frames.columns import COUNT, FLAG, NUMBER, TEXT, Columns
 from ..prose import counted
 from ..run import Run
 from ..verdict import JUDGE
-from .items import ORACLE
+from .by_attempt import Attempts, attempts
+from .items import ORACLE, task_of
 from .measuring import (
     GATE,
     LEVEL,
-    PEOPLE,
     Figure,
     agreement_of,
     bins_of,
+    escalation_of,
     family_of,
+    margins_of,
     noise_of,
     paired,
     passing_of,
     people_of,
     rates_of,
+    reference_of,
     thresholds_of,
 )
 from .ratings import ratings
@@ -84,6 +87,8 @@ BINS: Columns = {
     "n": COUNT,
 }
 """The columns of `Figures.bins`: mean score of a bin, as a share of 10, and the share of good attempts in it."""
+ESCALATION: Columns = {"margin": NUMBER, "coverage": NUMBER, "risk": NUMBER, "n": COUNT}
+"""The columns of `Figures.escalation`: the share that is left to the judge, and how much of that it decides wrongly."""
 Lean = Literal["too lenient", "too strict", "cannot tell"]
 
 
@@ -101,6 +106,8 @@ class Figures:
     rows: tuple[Figure, ...]
     points: tuple[tuple[object, ...], ...]
     reliability: tuple[tuple[object, ...], ...]
+    escalated: tuple[tuple[object, ...], ...] = ()
+    tried: Attempts | None = None
     max_false_pass: float = MAX_FALSE_PASS
     cost: float = COST
     weakest: str = ""
@@ -122,6 +129,10 @@ class Figures:
     def bins(self) -> DataFrame:
         """The reliability diagram: a row a bin of overall scores."""
         return frame_of(BINS, list(self.reliability))
+
+    def escalation(self) -> DataFrame:
+        """Risk against coverage: a row a margin around 7, work within which goes to a person."""
+        return frame_of(ESCALATION, list(self.escalated))
 
     @property
     def lean(self) -> Lean:
@@ -215,7 +226,34 @@ def calibrate(
     elif (parts == "test").any():
         remarks.append("Tasks of the test part are left out.")
     found = _figures(frame, rater, reference, level, max_false_pass=max_false_pass, cost=cost)
-    return replace(found, part=part, remarks=(*remarks, *found.remarks))
+    mine = [run for run in several if _in_part(view.part(task_of(run)), part)]
+    tried = attempts(mine, rater, view, kept(study), against=reference, level=level)
+    rows = (*found.rows, *_by_attempt(tried))
+    return replace(found, rows=rows, tried=tried, part=part, remarks=(*remarks, *found.remarks))
+
+
+def _in_part(there: str | None, part: str) -> bool:
+    return there == part if part else there != "test"
+
+
+def _by_attempt(tried: Attempts) -> Iterator[Figure]:
+    """TPR, TNR and the error of scores, by attempt, where there is more than one."""
+    frame = tried.by_attempt()
+    if not len(frame) or frame["attempt"].max() < 2:
+        return
+    for row in frame.to_dict("records"):
+        ends = [None if math.isnan(row[name]) else float(row[name]) for name in ("low", "high")]
+        yield Figure(
+            figure=str(row["figure"]),
+            by="attempt",
+            of=f"{row['attempt']}, {row['among']}",
+            value=float(row["value"]),
+            low=ends[0],
+            high=ends[1],
+            level=tried.level,
+            n=int(row["n"]),
+            tasks=int(row["tasks"]),
+        )
 
 
 def _look(study: StudyFile, view: StudyView, rater: str, runs: Sequence[Run], frame: DataFrame) -> tuple[int, float]:
@@ -227,18 +265,6 @@ def _look(study: StudyFile, view: StudyView, rater: str, runs: Sequence[Run], fr
     known = next((one for one in view.looks if one.raters == (rater,) and one.why == why), None)
     made = known or look(study, [rater], why)
     return made.number, made.level
-
-
-def reference_of(frame: DataFrame, against: str, rater: str) -> str:
-    """The reference: without ``against`` people where any labelled, else the oracle. ``BadInput`` where it judged nothing."""
-    who = frame[frame["who"] == "person"]
-    if not against:
-        return PEOPLE if len(who[who["rater"] != rater]) else ORACLE
-    there = {str(name) for name in frame["rater"].unique()} | ({PEOPLE} if len(who) else set())
-    if against in there or against == ORACLE:
-        return against
-    listed = ", ".join(sorted(there)) or "none"
-    raise BadInput(f"Nothing of these runs was judged by {against!r:.80}.", f"There are: {listed}.")
 
 
 def _figures(
@@ -259,7 +285,9 @@ def _figures(
     shown = known["shown"].astype(bool)
     if against != ORACLE:
         rows += [agreement_of(by, "all", some, level) for by, some in _seen(known, shown)]
-    rows += noise_of(frame, rater, level)
+    noise = list(noise_of(frame, rater, level))
+    rows += noise
+    rows += margins_of(whole, noise[0].value, level)
     rows.append(passing_of(pairs[pairs["about"] == "attempt"], level))
     rows += people_of(frame, pairs, rater, level)
     thresholds, points = thresholds_of(whole, level, max_false_pass, cost)
@@ -274,6 +302,7 @@ def _figures(
         rows=tuple(rows),
         points=points,
         reliability=bins_of(whole, level),
+        escalated=escalation_of(whole),
         max_false_pass=max_false_pass,
         cost=cost,
         weakest=weakest.of if weakest and weakest.value else "",

@@ -26,10 +26,9 @@ from ..prose import counted
 from ..run import Run
 from ..study_records import Example, Look, Rater, Study
 from ..verdict import JUDGE
-from .figures import reference_of
 from .items import Item, items, task_of
 from .labelling import text_of
-from .measuring import paired
+from .measuring import paired, reference_of
 from .raters import check_name
 from .ratings import ratings
 from .replaying import Asked, Regraded, asked_of, kept, regrade

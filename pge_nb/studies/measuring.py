@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..calibration.estimate import CalibrationWarning, Estimate
-from ..errors import PgeError
+from ..errors import BadInput, PgeError
 from ..prose import counted
+from .items import ORACLE
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -23,6 +24,9 @@ REPEATED = ("gate", "regrade", "noise")
 EPSILON = 0.15
 """How much worse than a trained person a judge may be in the alternative annotator test, as its authors take it."""
 LEVEL = 0.95
+THRESHOLD = 7.0
+ONE_SIDED = 1.645
+"""Standard deviations below a score that its true value seldom (5 %) lies."""
 POOLED = ("agreement", "tpr", "tnr", "false_pass", "bad_given_accepted")
 """The figures that are pooled over the kinds of one family."""
 
@@ -59,12 +63,11 @@ def paired(frame: DataFrame, rater: str, against: str) -> DataFrame:
 
     mine = frame[(frame["rater"] == rater) & frame["purpose"].isin(FIRST)]
     mine = mine.sort_values("repeat", kind="stable").drop_duplicates("item").sort_index()
-    others = frame[frame["who"] == "person"] if against == PEOPLE else frame[frame["rater"] == against]
-    others = others[(others["rater"] != rater) & others["purpose"].isin(FIRST)]
-    others = others.sort_values("repeat", kind="stable").drop_duplicates(["item", "rater"])
+    others = reference_rows(frame, against)
+    others = others[others["rater"] != rater]
     known = dict(iter(others.groupby("item", sort=True)))
     truth = pd.Series(
-        [_majority(known[item]["label"]) if item in known else None for item in mine["item"]],
+        [majority(known[item]["label"]) if item in known else None for item in mine["item"]],
         mine.index,
         dtype="object",
     )
@@ -76,7 +79,27 @@ def paired(frame: DataFrame, rater: str, against: str) -> DataFrame:
     return mine.assign(truth=truth, true_score=scores, shown=shown, weight=weights)
 
 
-def _majority(labels: Series) -> str | None:
+def reference_of(frame: DataFrame, against: str, rater: str) -> str:
+    """The reference: without ``against`` people where any labelled, else the oracle. ``BadInput`` where it judged nothing."""
+    who = frame[frame["who"] == "person"]
+    if not against:
+        return PEOPLE if len(who[who["rater"] != rater]) else ORACLE
+    there = {str(name) for name in frame["rater"].unique()} | ({PEOPLE} if len(who) else set())
+    if against in there or against == ORACLE:
+        return against
+    listed = ", ".join(sorted(there)) or "none"
+    raise BadInput(f"Nothing of these runs was judged by {against!r:.80}.", f"There are: {listed}.")
+
+
+def reference_rows(frame: DataFrame, against: str) -> DataFrame:
+    """What the reference said first of each item: people, each once, or one rater."""
+    others = frame[frame["who"] == "person"] if against == PEOPLE else frame[frame["rater"] == against]
+    others = others[others["purpose"].isin(FIRST)]
+    return others.sort_values("repeat", kind="stable").drop_duplicates(["item", "rater"])
+
+
+def majority(labels: Series) -> str | None:
+    """What most of them say; None where they are split, or none says pass or fail."""
     passes, fails = int((labels == "pass").sum()), int((labels == "fail").sum())
     return None if passes == fails else "pass" if passes > fails else "fail"
 
@@ -234,6 +257,38 @@ def noise_of(frame: DataFrame, rater: str, level: float) -> Iterator[Figure]:
         yield _row(
             name, (GATE, "all"), mine[mine["item"].isin(twice.index)], level, _estimated(make, few), n=len(twice)
         )
+
+
+def margins_of(whole: DataFrame, sd: float | None, level: float) -> Iterator[Figure]:
+    """What passes at 7, and where the score must lie so far above that noise alone seldom lifts it there (1.645 sd, 95 %)."""
+    from ..calibration import verdict_rates
+
+    scored = whole[whole["score"].notna()]
+    truth = _as_flags(scored["truth"])
+    if sd is None or True not in truth or False not in truth:
+        return
+    for margin in (0.0, ONE_SIDED * sd):
+        said = [float(score) - margin >= THRESHOLD for score in scored["score"]]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CalibrationWarning)
+            rates = verdict_rates(truth, said, **_tail(scored, level))
+        for name in ("false_pass", "tpr"):
+            yield _row(name, ("margin", f"{margin:.2f}"), scored, level, getattr(rates, name))
+
+
+def escalation_of(whole: DataFrame) -> tuple[tuple[float, float, float, int], ...]:
+    """What is left to the judge when the work nearest to 7 goes to a person: margin, coverage, risk (share wrong of it), n."""
+    scored = whole[whole["score"].notna() & (whole["label"] != "unmeasured")]
+    if not len(scored):
+        return ()
+    apart = (scored["score"].astype(float) - THRESHOLD).abs().round(2)
+    wrong = (scored["label"] != scored["truth"]).astype(float)
+    points = []
+    for margin in sorted({0.0, *apart}):
+        left = apart >= margin
+        if left.any():
+            points.append((margin, float(left.mean()), float(wrong[left].mean()), int(left.sum())))
+    return tuple(points)
 
 
 def passing_of(pairs: DataFrame, level: float) -> Figure:

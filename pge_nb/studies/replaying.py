@@ -9,7 +9,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Final
 
 from ..agents.equipment import Equipment
-from ..agents.frozen import Frozen, freeze, grade_again
+from ..agents.frozen import Frozen, freeze, grade_again, with_log
 from ..agents.raters import rater_of
 from ..errors import BadInput, LimitReached
 from ..frames import frame_of
@@ -160,7 +160,7 @@ def asked_of(runs: Iterable[Run], raters: Sequence[Rater], *, repeats: int = 1) 
     if not raters:
         raise BadInput("No rater was named.", "%pge rater lists those there are.")
     found = tuple(
-        Asked(frozen=frozen.seen_by(rater), rater=rater, sample=sample, gate=gate)
+        Asked(frozen=as_seen(run, frozen, rater), rater=rater, sample=sample, gate=gate)
         for run in runs
         for frozen, gate in _attempts(run)
         for rater in raters
@@ -169,6 +169,12 @@ def asked_of(runs: Iterable[Run], raters: Sequence[Rater], *, repeats: int = 1) 
     if not found:
         raise BadInput("No attempt was evaluated yet.", "%pge run first, then grade it again.")
     return found
+
+
+def as_seen(run: Run, frozen: Frozen, rater: Rater) -> Frozen:
+    """What this rater is asked of the attempt: one with the log is told of those before it."""
+    seen = frozen.seen_by(rater)
+    return with_log(seen, run, frozen.attempt - 1, Objects(run.root or Path())) if rater.logged else seen
 
 
 def _attempts(run: Run) -> Iterator[tuple[Frozen, EvaluationReport]]:

@@ -32,9 +32,10 @@ HOW_CALLED: Mapping[str, str] = {
     "alternative_annotator": "advantage over a person",
     "threshold": "threshold with a guarantee",
     "cheapest_threshold": "threshold of least cost",
+    "too_high": "scores above the true ones, in points",
 }
 """Figure -> how it is said in tables."""
-IN_NUMBERS = ("kappa", "ac1", "signed_error", "noise", "threshold", "cheapest_threshold")
+IN_NUMBERS = ("kappa", "ac1", "signed_error", "noise", "threshold", "cheapest_threshold", "too_high")
 """Figures that are no shares: they are told as numbers, the others in percent."""
 HEADS = ("Figure", "Value", "From", "To", "Items", "Tasks", "Bad", "Why, or what to know")
 KINDS = ("By", "Of", "Bad work passed", "Pooled", "Good work passed", "Leniency", "Agreement", "Items", "Bad")
@@ -61,8 +62,24 @@ class Told:
     max_false_pass: float
 
 
-def calibrated_view(figures: DataFrame, curve: DataFrame, bins: DataFrame, told: Told, *, next_: str = "") -> View:
-    """The sentence, the figures of the whole gate, by kind, thresholds, reliability: tables and charts. ``.df``: figures."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """The frames of a rater's figures: `Figures.frame`, ``curve``, ``bins``, ``escalation``, `Attempts.retried`, ``best_of``."""
+
+    figures: DataFrame
+    curve: DataFrame
+    bins: DataFrame
+    escalation: DataFrame
+    retried: DataFrame
+    best_of: DataFrame
+
+
+def calibrated_view(tables: Tables, told: Told, *, next_: str = "") -> View:
+    """The sentence, the figures of the whole gate, by kind and attempt, thresholds, reliability: tables and charts.
+
+    ``.df`` has the figures.
+    """
+    figures, curve, bins = tables.figures, tables.curve, tables.bins
     rows = _rows(figures)
     gate = [row for row in rows if row["by"] == "gate"]
     kinds = list(dict.fromkeys((row["by"], row["of"]) for row in rows if row["by"] in FAMILIES))
@@ -76,6 +93,8 @@ def calibrated_view(figures: DataFrame, curve: DataFrame, bins: DataFrame, told:
         Table(caption="By kind", heads=KINDS, rows=tuple(_kind(figures, by, of) for by, of in kinds)),
         _picture("threshold_chart", curve, _curve_alt(curve), max_false_pass=told.max_false_pass),
         Table(caption="If the gate accepted from a score up", heads=CURVE, rows=_points(curve)),
+        *_by_attempt(rows, tables),
+        *_to_a_person(tables.escalation),
         Fold(
             summary="Reliability of scores", blocks=(_picture("reliability_chart", bins, _bins_alt(bins)), _bins(bins))
         ),
@@ -95,6 +114,65 @@ def calibrated_view(figures: DataFrame, curve: DataFrame, bins: DataFrame, told:
 
 
 FAMILIES = ("check kind", "criterion", "step kind")
+ATTEMPTS = ("attempt", "margin")
+RETRIED = ("Retries", "Measured", "From", "To", "Predicted", "Steps")
+RETRY_WORDS = {"accepted": "Steps with an accepted attempt", "bad_accepted": "Steps where that one is bad"}
+BEST = ("Best of", "Score above the true one", "From", "To", "Steps")
+MARGINS = "If a pass had to lie so far above 7 that noise seldom lifts it there (pass_margin)"
+LEFT = ("Nearer to 7 than", "Left to the judge", "Wrong of these", "Attempts")
+
+
+def _by_attempt(rows: Sequence[Mapping[str, Any]], tables: Tables) -> Iterator[Block]:
+    """Errors by attempt; and where runs went on whatever the verdicts what retries let through, and what choosing does."""
+    by = [row for row in rows if row["by"] == "attempt"]
+    if by:
+        told = tuple((str(row["of"]), *_figures([row])[0]) for row in by)
+        heads = ("Attempt, among", *HEADS)
+        survivors = any("survivors" in str(row["of"]) for row in by)
+        yield Fold(
+            summary="By attempt" + (" (survivors only; all of them: %pge run --keep-going 4)" if survivors else ""),
+            blocks=(Table(caption="By attempt", heads=heads, rows=told),),
+        )
+    for name, caption in RETRY_WORDS.items():
+        some = tables.retried[tables.retried["figure"] == name]
+        if len(some):
+            lines = tuple(
+                (int(row["retries"]), *(said(name, row[key]) for key in SHARES), int(row["steps"]))
+                for row in _rows(some)
+            )
+            yield Table(caption=f"{caption}, by retries", heads=RETRIED, rows=lines)
+    if len(tables.best_of):
+        lines = tuple(
+            (int(row["n"]), *(said("too_high", row[key]) for key in ("too_high", "low", "high")), int(row["steps"]))
+            for row in _rows(tables.best_of)
+        )
+        yield Table(caption="What choosing the best by score does to it", heads=BEST, rows=lines)
+    if margin := [row for row in rows if row["by"] == "margin"]:
+        told = tuple((f"{float(row['of']):.2f}", *_figures([row])[0]) for row in margin)
+        yield Table(caption=MARGINS, heads=("Margin", *HEADS), rows=told)
+
+
+SHARES = ("measured", "low", "high", "predicted")
+
+
+def _to_a_person(escalation: DataFrame) -> Iterator[Block]:
+    """Risk against coverage."""
+    rows = _rows(escalation)
+    if len(rows) < 2:
+        return
+    every = max(1, -(-len(rows) // POINTS))
+    lines = tuple(
+        (f"{row['margin']:.2f}", f"{100 * row['coverage']:.0f} %", f"{100 * row['risk']:.0f} %", int(row["n"]))
+        for row in rows[::every]
+    )
+    alt = "Wrong of what is left to the judge, by share: " + "; ".join(f"{line[1]}: {line[2]}" for line in lines) + "."
+    yield Fold(
+        summary="If work near 7 went to a person",
+        blocks=(
+            _picture("coverage_chart", escalation, alt),
+            Table(caption="Risk against coverage", heads=LEFT, rows=lines),
+        ),
+    )
 
 
 def _rows(frame: DataFrame) -> list[Mapping[str, Any]]:
@@ -117,7 +195,7 @@ def _figures(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[Cell, ...], ...]:
 
 
 def _others(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[Cell, ...], ...]:
-    some = [row for row in rows if row["by"] not in ("gate", *FAMILIES)]
+    some = [row for row in rows if row["by"] not in ("gate", *FAMILIES, *ATTEMPTS)]
     return tuple((HOW_CALLED[row["figure"]], str(row["by"]), *_told(row)) for row in some)
 
 
@@ -228,6 +306,39 @@ def card_view(contents: Mapping[str, Any], *, files: Sequence[str] = (), next_: 
         *([Words(f"Weakest criterion of the gate: {contents['weakest']}.")] if contents["weakest"] else []),
         Table(caption="Exam, drift and noise", heads=HEADS, rows=tuple(_exam(contents))),
         Table(
+            caption="By attempt",
+            heads=("Attempt, among", *HEADS),
+            rows=tuple((str(one["of"]), *_figures([one])[0]) for one in contents["attempts"]),
+        ),
+        Table(
+            caption="Retry until it passes: counted, and predicted from its errors",
+            heads=("What", *RETRIED),
+            rows=tuple(
+                (
+                    RETRY_WORDS[one["figure"]],
+                    one["retries"],
+                    *(said(one["figure"], one[name]) for name in SHARES),
+                    one["steps"],
+                )
+                for one in contents["retries"]
+            ),
+        ),
+        Table(
+            caption="What choosing the best by score does to it",
+            heads=BEST,
+            rows=tuple(
+                (one["n"], *(said("too_high", one[name]) for name in ("too_high", "low", "high")), one["steps"])
+                for one in contents["best_of"]
+            ),
+        ),
+        Table(
+            caption=MARGINS,
+            heads=("What, at which margin", *HEADS[1:]),
+            rows=tuple(
+                (name, *_told({"figure": name.split()[0]} | dict(row))) for name, row in contents["margin"].items()
+            ),
+        ),
+        Table(
             caption="What examples taught", heads=TAUGHT, rows=tuple(_trial(one) for one in contents.get("improve", ()))
         ),
         Table(caption="Thresholds on the overall score", heads=HEADS, rows=_of(_marked(contents["thresholds"]))),
@@ -318,5 +429,6 @@ def _exam(contents: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
         else:
             ends = (said(name, row[end]) for end in ("value", "low", "high"))
             yield called, *ends, row["n"], None, None, f"of {counted(row['sources'] or 0, 'source')}"
-    yield "drift", None, None, None, 0, 0, 0, contents["drift"]["note"]
+    for name, row in contents["drift"].items():
+        yield name, *_told({"figure": "too_high" if "score" in name else "passes", "bad": 0} | dict(row))
     yield from _of(contents["noise"])

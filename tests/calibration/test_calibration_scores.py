@@ -3,7 +3,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
+import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -290,3 +292,51 @@ def test_a_perfect_rank_correlation_within_rounding_has_an_interval_and_no_warni
     estimate = cal.rank_correlation([0, 0, 0, 1, 2], [0, 0, 0, 1, 2], "spearman")
     assert estimate.value == pytest.approx(1)
     assert estimate.low <= estimate.value
+
+
+# A slope within units
+
+
+def drawn_slopes(seed: int, slope: float, tasks: int = 12) -> tuple[list[float], list[int], list[str], list[str]]:
+    """Scores at times 1 to 4 in three steps of each task: steps and tasks differ, and tasks differ in slope too."""
+    rng = np.random.default_rng(seed)
+    values, at, within, groups = [], [], [], []
+    for task in range(tasks):
+        own, tilt = rng.normal(5, 2), rng.normal(slope, 0.2)
+        for step in range(3):
+            level = own + rng.normal(0, 1)
+            for time in range(1, 5):
+                values.append(level + tilt * time + rng.normal(0, 0.5))
+                at.append(time)
+                within.append(f"{task}/{step}")
+                groups.append(str(task))
+    return values, at, within, groups
+
+
+def test_within_slope_is_the_fixed_effects_regression_with_errors_by_group() -> None:
+    values, at, within, groups = drawn_slopes(1, 0.3)
+    found = cal.within_slope(values, at, within, groups=groups)
+    y, x = pd.Series(values), pd.Series(at, dtype=float)
+    y, x = y - y.groupby(within).transform("mean"), x - x.groupby(within).transform("mean")
+    codes = pd.factorize(pd.Series(groups))[0]
+    fitted = sm.OLS(y, x).fit(cov_type="cluster", cov_kwds={"groups": codes, "df_correction": True}, use_t=True)
+    assert found.value == pytest.approx(float(fitted.params.iloc[0]), abs=1e-12)
+    half = float(fitted.bse.iloc[0]) * stats.t.ppf(0.975, 12 - 1)
+    assert found.high - found.value == pytest.approx(half, rel=1e-9)
+    assert (found.n, found.groups) == (144, 12)
+
+
+def test_within_slope_covers_and_takes_out_what_differs_between_units() -> None:
+    covered = [cal.within_slope(*drawn_slopes(seed, 0.3)[:3], groups=drawn_slopes(seed, 0.3)[3]) for seed in range(200)]
+    assert sum(one.low <= 0.3 <= one.high for one in covered) >= 182
+    with pytest.warns(cal.CalibrationWarning):
+        assert cal.within_slope([1, 1, 9, 9], [1, 2, 3, 4], ["a", "a", "b", "b"]).value == 0
+
+
+def test_within_slope_of_nothing_that_changes_in_time_is_undefined() -> None:
+    with pytest.warns(cal.CalibrationWarning):
+        assert cal.within_slope([1.0, 2, 4, 6], [1, 2, 1, 2], [1, 1, 2, 2]).value == 1.5
+    alone = cal.within_slope([1, 2], [1, 2], ["a", "b"])
+    assert np.isnan(alone.value)
+    assert "two times" in " ".join(alone.notes)
+    assert np.isnan(cal.within_slope([], [], []).value)
