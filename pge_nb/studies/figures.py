@@ -225,7 +225,7 @@ def calibrate(
         remarks.append(f"Look {made[0]} at the test part, so intervals are at {100 * level:g} %.")
     elif (parts == "test").any():
         remarks.append("Tasks of the test part are left out.")
-    found = _figures(frame, rater, reference, level, max_false_pass=max_false_pass, cost=cost)
+    found = figures_of(frame, rater, reference, level, max_false_pass=max_false_pass, cost=cost)
     mine = [run for run in several if _in_part(view.part(task_of(run)), part)]
     tried = attempts(mine, rater, view, kept(study), against=reference, level=level)
     rows = (*found.rows, *_by_attempt(tried))
@@ -267,9 +267,16 @@ def _look(study: StudyFile, view: StudyView, rater: str, runs: Sequence[Run], fr
     return made.number, made.level
 
 
-def _figures(
-    frame: DataFrame, rater: str, against: str, level: float, *, max_false_pass: float, cost: float
+def figures_of(
+    frame: DataFrame,
+    rater: str,
+    against: str,
+    level: float = LEVEL,
+    *,
+    max_false_pass: float = MAX_FALSE_PASS,
+    cost: float = COST,
 ) -> Figures:
+    """The figures of a rater over ratings (a frame of `ratings`), against people, the oracle or another rater's id."""
     pairs = paired(frame, rater, against)
     known = pairs[pairs["truth"].notna()]
     whole = known[known["about"] == "attempt"]

@@ -317,7 +317,7 @@ def trial(
     regraded = regrade(study, interleaved(mine, old, new), model=model, limits=limits, parallel=parallel)
     pairs = _both(ratings(mine, study.read(), kept(study)), old, new, against)
     level = _look(study, old, new, pairs).level if part == "test" else 0.95
-    compared, sizes = _compared(pairs, level)
+    compared, sizes = compared_of(pairs, level)
     detectable = detectable_of(_both(_frame_of(study, several, "development"), old, new, against), pairs, level)
     done = Improved(
         old=old,
@@ -373,7 +373,8 @@ def _among(pairs: DataFrame, of: str) -> DataFrame:
     return pairs[(pairs["about"] != "attempt") & (pairs["by_old"] == JUDGE) & (pairs["by_new"] == JUDGE)]
 
 
-def _compared(pairs: DataFrame, level: float) -> tuple[dict[Compared, Comparison], dict[Compared, tuple[int, int]]]:
+def compared_of(pairs: DataFrame, level: float) -> tuple[dict[Compared, Comparison], dict[Compared, tuple[int, int]]]:
+    """The comparisons of two judges, new against old, over items that both judged; and items and tasks of each."""
     from ..calibration import compare_raters
 
     compared: dict[Compared, Comparison] = {}
