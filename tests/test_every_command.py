@@ -56,6 +56,7 @@ OF_NO_RUN = {
     "label": "%pge label --as ann --list",
     "calibrate": "%pge calibrate",
     "card": "%pge card",
+    "probe": "%pge probe --only own",
 }
 """Command -> a line; it shows no run, so it has no foot."""
 COLUMNS = {
@@ -112,7 +113,7 @@ def test_every_view_of_a_run_ends_with_run_section_head_time_and_rater(command: 
 
 def test_a_view_of_no_run_has_no_foot_but_that_of_a_rater(views: dict[str, Ran]) -> None:
     footed = [line for line in OF_NO_RUN.values() if line and views[line].view.foot]
-    assert footed == ["%pge calibrate", "%pge card"]
+    assert footed == ["%pge calibrate", "%pge card", "%pge probe --only own"]
     assert all(views[line].view.foot.startswith("rater r-") for line in footed)
 
 

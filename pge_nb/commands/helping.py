@@ -45,6 +45,7 @@ EXAMPLES: Mapping[str, str] = {
     "card": "%pge card",
     "exam": "%pge exam --sample 20 --minimum 0.8",
     "improve": "%pge improve taught --test",
+    "probe": "%pge probe --only self,padding",
     "drift": "%pge drift --repeats 5",
     "model": "%pge model practice:skill=0.8,seed=3",
     "key": "%pge key",

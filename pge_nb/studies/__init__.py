@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .improving import taught as taught
     from .improving import trial as trial
     from .labelling import labels as labels
+    from .probing import probe_runs
     from .replaying import kept, regrade_runs
     from .splits import look as look
     from .splits import split as split
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     exam = exam_runs
     graded = kept
+    probe = probe_runs
     regrade = regrade_runs
 
 # Imported when they are first asked for. A module here must not have the name of one of these: importing it would hide it.
@@ -38,6 +40,7 @@ _PLACES = {
     "look": (".splits", "look"),
     "exam": (".examining", "exam_runs"),
     "open_study": (".study", "open_study"),
+    "probe": (".probing", "probe_runs"),
     "regrade": (".replaying", "regrade_runs"),
     "split": (".splits", "split"),
     "taught": (".improving", "taught"),

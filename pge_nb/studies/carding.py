@@ -84,6 +84,7 @@ def card(figures: Figures, rater: Rater, runs: Sequence[Run], study: StudyView) 
         "best_of": _rows(figures.tried.best_of()) if figures.tried else [],
         "margin": {f"{row.figure} {row.of}": _told(row) for row in figures.rows if row.by == "margin"},
         "drift": _drift(study, rater),
+        "probes": _probes(study, rater),
         "noise": {name: _told(figures.one(name)) for name in ("noise", "flip_rate")},
         "thresholds": {name: _told(figures.one(name)) for name in ("threshold", "cheapest_threshold")}
         | {"max_false_pass": figures.max_false_pass, "cost": figures.cost},
@@ -168,6 +169,16 @@ def _drift(study: StudyView, rater: Rater) -> dict[str, Json]:
         for mode, by in figures.items()
         for of, one in by.items()
     }
+
+
+def _probes(study: StudyView, rater: Rater) -> list[Json]:
+    """The effects of the last probes of this rater, the last one of each effect and rate."""
+    found: dict[tuple[str, str], Json] = {}
+    for one in study.studies:
+        if one.study == "probe" and one.asked.get("rater") == rater.id:
+            for effect in cast("list[dict[str, Json]]", one.asked["effects"]):
+                found[str(effect["effect"]), str(effect["rate"])] = effect
+    return list(found.values())
 
 
 def _improve(study: StudyView, rater: Rater) -> list[Json]:

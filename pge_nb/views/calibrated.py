@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from ..display import Block, Cell, Code, Fold, Picture, Table, View, Words
 from ..interrupts import held_back
 from ..prose import counted
+from .probed import HEADS as PROBED
+from .probed import effect_row
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -337,6 +339,11 @@ def card_view(contents: Mapping[str, Any], *, files: Sequence[str] = (), next_: 
             rows=tuple(
                 (name, *_told({"figure": name.split()[0]} | dict(row))) for name, row in contents["margin"].items()
             ),
+        ),
+        Table(
+            caption="Probes: what moves it that should not (q under .05: found)",
+            heads=PROBED,
+            rows=tuple(effect_row(one) for one in contents["probes"]),
         ),
         Table(
             caption="What examples taught", heads=TAUGHT, rows=tuple(_trial(one) for one in contents.get("improve", ()))
