@@ -57,7 +57,7 @@ LIMITS = (
     "max_dollars",
     "max_seconds",
 )
-ROLES = ("planner", "contract", "evaluator", "approve", "second_look")
+ROLES = ("planner", "contract", "evaluator", "approve", "second_look", "feedback")
 """Who takes part in a run; part of the identity where it is not the default."""
 UNSAID: Mapping[str, Json] = {
     "planner": True,
@@ -67,6 +67,7 @@ UNSAID: Mapping[str, Json] = {
     "second_look": None,
     "canaries": 0,
     "keep_going": 0,
+    "feedback": True,
     "pass_margin": 0.0,
     "rater": None,
     "max_replans": 1,
@@ -102,7 +103,8 @@ class HarnessConfig(Settable):
     ``hidden_cases``: inputs that the evaluator makes for each oracle check that shows its own; the generator never sees them.
     ``max_replans``: how often a step, and what it was cut into, may be cut into smaller ones. ``max_flat``: after so many
     attempts in a row without progress the retries count as used up. ``until_met``: as many retries as it takes, within the
-    limits, of which there must be one. ``pass_margin``: a score passes only so many points
+    limits, of which there must be one. ``feedback=False``: retries are told
+    nothing of what was found and begin anew each time, for studies. ``pass_margin``: a score passes only so many points
     above its threshold, since it is noisy. ``keep_going``: so many attempts at each step whatever the verdicts, for studies; the
     first that passed stands. ``regrade_kept``: an attempt that was chosen as the best of several is graded once more, and that
     score is the one reported.
@@ -150,7 +152,7 @@ class HarnessConfig(Settable):
         _whole("max_replans", self.max_replans, least=0)
         if self.max_flat is not None:
             _whole("max_flat", self.max_flat, least=1)
-        for name in ("until_met", "regrade_kept"):
+        for name in ("until_met", "regrade_kept", "feedback"):
             _either(name, getattr(self, name))
         _whole("max_parallel", self.max_parallel, least=1)
         if self.max_seconds is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from .payloads import Json
-from .phases import attempts_allowed, fresh_answer, goes_on_for, number, takes_part
+from .phases import attempts_allowed, fresh_answer, goes_on_for, number, takes_part, tells_findings
 from .prose import counted
 from .records import Answer, Decision, EvaluationReport, Question
 from .run import Run
@@ -75,7 +75,9 @@ def _whatever(run: Run, step: int, attempt: int, report: EvaluationReport) -> De
     would = "accept" if report.verdict == "pass" else "ask" if report.verdict == "unmeasured" else "retry"
     numbers = _numbers(run, step, attempt) | {"keep_going": most, "gate_would": would, "first_passed": passed}
     return Decision(
-        action="refine", reason=f"{counted(most, 'attempt')} are made, whatever the verdicts", numbers=numbers
+        action="refine" if tells_findings(run.settings) else "pivot",
+        reason=f"{counted(most, 'attempt')} are made, whatever the verdicts",
+        numbers=numbers,
     )
 
 
@@ -88,6 +90,9 @@ def _first_passed(run: Run, step: int) -> int | None:
 
 def _again(run: Run, step: int, attempt: int) -> Decision:
     """Refine while the trajectory rises or has been flat only once; pivot when it was flat or falling twice."""
+    if not tells_findings(run.settings):
+        reason = "retries are told nothing of what was found, so each begins anew"
+        return Decision(action="pivot", reason=reason, numbers=_numbers(run, step, attempt))
     scores = _since_pivot(run, step)
     noise = number(run.settings, "noise")
     flat = _flat(scores, noise)

@@ -246,6 +246,11 @@ def goes_on_for(settings: Mapping[str, Json]) -> int:
     return value if isinstance(value, int) else 0
 
 
+def tells_findings(settings: Mapping[str, Json]) -> bool:
+    """Whether a retry is told what was found; without, it begins anew."""
+    return settings.get("feedback", True) is not False
+
+
 def margin_of(settings: Mapping[str, Json]) -> float:
     """The points that a score must lie above its threshold to pass."""
     value = settings.get("pass_margin", 0.0)

@@ -60,6 +60,9 @@ class Settable:
     regrade_kept: Annotated[
         bool, "grade an attempt that was chosen as the best of several once more, and report that score"
     ] = True
+    feedback: Annotated[
+        bool, "whether retries are told what was found; without, each begins anew and knows nothing. For studies"
+    ] = True
     pass_margin: Annotated[
         float, "points that a score must lie above its threshold to pass, for the evaluator's noise"
     ] = 0.0

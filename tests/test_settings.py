@@ -45,6 +45,7 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "max_flat": (3, 4),
     "until_met": (True, True),
     "regrade_kept": (False, False),
+    "feedback": (False, False),
     "pass_margin": (0.5, 1.0),
     "keep_going": (3, 4),
     "degrade_floor": (4.0, 6.5),

@@ -13,7 +13,7 @@ from ..decisions import best_attempt, leading, standing_scores
 from ..errors import BadInput
 from ..markdown import ticks_around
 from ..models import About, Reply, Request
-from ..phases import Phase, due, number, standing, takes_part
+from ..phases import Phase, due, number, standing, takes_part, tells_findings
 from ..prompts import fill
 from ..records import (
     Approach,
@@ -166,7 +166,7 @@ class Generator(Agent):
 
     def _course(self, run: Run, step: int, attempt: int) -> str:
         """How the attempts went: the last findings, the scores of the last five and the best, a line for each of the last 20."""
-        if attempt == 1:
+        if attempt == 1 or not tells_findings(run.settings):
             return "\n".join(_hint(run, step))
         way = approach(run, step, attempt)
         report = run.evaluation(step, attempt - 1)

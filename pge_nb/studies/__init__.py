@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .ablating import ablate as ablate
     from .by_attempt import attempts as attempts
     from .carding import card as card
     from .drifting import drift as drift
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 # Imported when they are first asked for. A module here must not have the name of one of these: importing it would hide it.
 _PLACES = {
+    "ablate": (".ablating", "ablate"),
     "attempts": (".by_attempt", "attempts"),
     "drift": (".drifting", "drift"),
     "calibrate": (".figures", "calibrate"),
