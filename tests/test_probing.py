@@ -143,7 +143,8 @@ def test_a_judge_that_spares_its_own_work_is_found_by_what_it_misses_and_not_by_
     assert misses.is_found
     assert misses.without is not None
     assert misses.without > 0.6
-    assert misses.with_ == 0.0
+    assert misses.with_ is not None
+    assert misses.with_ < 0.2
     assert not effect(done, "conversation", "tpr").is_found
     assert not effect(done, "starts passed", "tnr").is_found
     assert not effect(done, "conversation x starts passed", "tnr").is_found
