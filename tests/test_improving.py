@@ -189,4 +189,5 @@ def test_in_a_notebook_from_a_list_to_the_sealed_test(shell: Shell, home: Path) 
     assert rater.examples[1].why == "It counts one too many."
     assert len(open_study(Path()).read().looks) == 1
     assert [study.study for study in open_study(Path()).read().studies if study.study == "improve"] == ["improve"] * 2
-    assert "was not made of another judge" in shell.cell("%pge improve plain --test").error.fact
+    assert "was not tried on development" in shell.cell("%pge improve plain --test").error.fact, "it was edited too"
+    assert "was not made of another judge" in shell.cell("%pge improve gate --test").error.fact
