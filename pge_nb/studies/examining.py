@@ -10,32 +10,27 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Final
 
-from ..agents.equipment import Equipment
-from ..agents.frozen import Frozen, grade_again
+from ..agents.frozen import Frozen
 from ..calibration.estimate import CalibrationWarning, Estimate
-from ..errors import BadInput, LimitReached
+from ..errors import BadInput
 from ..frames import frame_of
 from ..frames.columns import COUNT, FLAG, NUMBER, TEXT, Columns
-from ..models import CallStopped, Model
-from ..models.choose import ByName
+from ..models import Model
 from ..models.limits import Limits, Prices
-from ..models.recording import Recording
-from ..payloads import Json, encode
+from ..payloads import Json
 from ..prose import counted
 from ..records import EvaluationReport, Usage, Verdict
 from ..reviews import Review
 from ..run import Run
 from ..study_records import Rater, Study
 from ..verdict import JUDGE
-from ..workspace import Objects
-from .planting import CALLS, Copy, Covers, Exam, asks_for, plant
-from .pool import carried_out
+from .grading import graded_all
+from .planting import Copy, Covers, Exam, asks_for, plant
 from .ratings import ratings
 from .study import StudyFile, StudyView, open_study
-from .units import Graded, Units, graded_of, name_of
+from .units import Graded, Units, name_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -94,6 +89,7 @@ class Asked:
 
     copy: Copy
     rater: Rater
+    sample: int = 0
 
     @property
     def frozen(self) -> Frozen:
@@ -159,39 +155,16 @@ def examine(
     interruption (which is raised) ends it with what was made kept; the same call goes on from there.
     """
     asked = asked_of(exam, raters)
-    study.keep(*raters)
-    units, ended = Units(study.directory, KIND), Event()
-    equipment = Equipment(
-        model=Recording(study.directory / CALLS, model or ByName(), limits=limits, header={"study": KIND}),
-        objects=Objects(study.directory),
-        reviews={},
-        stop=ended.is_set,
+    made = graded_all(study, KIND, asked, model=model, limits=limits, parallel=parallel, told=told)
+    done = Examined(
+        exam=exam,
+        raters=tuple(raters),
+        asked=asked,
+        graded=made.graded,
+        failed=made.failed,
+        stopped=made.stopped,
     )
-    graded = {one.name: found for one in asked if (found := graded_of(units.get(one.name))) is not None}
-    failed: dict[str, str] = {}
-    stopped, before = "", len(graded)
-
-    def make(one: Asked) -> Graded:
-        frozen = one.frozen
-        report = grade_again(equipment, frozen, one.rater, 0)
-        made = Graded(
-            run=frozen.run, step=frozen.step, attempt=frozen.attempt, rater=one.rater.id, sample=0, report=report
-        )
-        units.put(one.name, encode(made))
-        return made
-
-    waiting = [one for one in asked if one.name not in graded]
-    for one, outcome in carried_out(waiting, make, parallel=parallel, ended=ended):
-        if isinstance(outcome, Graded):
-            graded[one.name] = outcome
-        elif isinstance(outcome, LimitReached | CallStopped):
-            stopped = stopped or outcome.fact
-        else:
-            failed[one.name] = outcome.fact
-        if told is not None:
-            told(len(graded), len(asked))
-    done = Examined(exam=exam, raters=tuple(raters), asked=asked, graded=graded, failed=failed, stopped=stopped)
-    if len(graded) > before:
+    if made.new:
         study.add(
             Study(
                 study=KIND,
@@ -203,9 +176,9 @@ def examine(
                     "equivalent": exam.equivalent,
                     "figures": done.in_short(),
                 },
-                units=len(graded),
-                failed=len(failed),
-                sha256=units.sha256(),
+                units=len(made.graded),
+                failed=len(made.failed),
+                sha256=Units(study.directory, KIND).sha256(),
             ),
             by="harness",
         )

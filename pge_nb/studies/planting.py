@@ -34,14 +34,14 @@ from ..reviews.oracle import inputs_failed
 from ..run import Run
 from ..verdict import Claim
 from ..workspace import EvidenceBook, Objects, laid, layered
+from .grading import CALLS
 from .items import task_of
 from .pool import carried_out
 from .study import StudyFile
-from .units import FOLDER, Units, name_of
+from .units import Units, name_of
 
 LOOKS = "planted"
 """Where the looks of reviews at copies are kept."""
-CALLS = FOLDER / "calls.jsonl"
 RUNNING = frozenset({"oracle", "command", "notebook", "browser"})
 """Review methods that run the work: what they all find to be as before does as before."""
 MOST = 2_000

@@ -5,35 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Final
 
-from ..agents.equipment import Equipment
-from ..agents.frozen import Frozen, freeze, grade_again, with_log
+from ..agents.frozen import Frozen, freeze, with_log
 from ..agents.raters import rater_of
-from ..errors import BadInput, LimitReached
+from ..errors import BadInput
 from ..frames import frame_of
 from ..frames.columns import COUNT, NUMBER, TEXT, Columns
-from ..models import CallStopped, Model
-from ..models.choose import ByName
+from ..models import Model
 from ..models.limits import Limits, Prices
-from ..models.recording import Recording
-from ..payloads import encode
 from ..prose import counted
 from ..records import EvaluationReport, Usage
 from ..run import Run
 from ..study_records import Rater, Study
 from ..workspace import Objects
-from .pool import carried_out
+from .grading import graded_all
 from .study import StudyFile, open_study
-from .units import FOLDER, Graded, Units, graded_of, name_of
+from .units import Graded, Units, graded_of, name_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 KIND: Final = "regrade"
-CALLS = FOLDER / "calls.jsonl"
-"""Beside ``study.md``: every call of its studies, kept as those of a run are."""
 MOST_REPEATS = 100
 REPLY_TOKENS = 1_500
 """Of a grading, where the gate's own cannot tell."""
@@ -220,59 +213,17 @@ def regrade(
     how many are done, and of how many. A limit, or an interruption (which is raised), ends it with what was made kept; the same
     call goes on from there.
     """
-    study.keep(*{one.rater.id: one.rater for one in asked}.values())
-    units = Units(study.directory, KIND)
-    ended = Event()
-    equipment = Equipment(
-        model=Recording(study.directory / CALLS, model or ByName(), limits=limits, header={"study": KIND}),
-        objects=Objects(study.directory),
-        reviews={},
-        stop=ended.is_set,
-    )
-    graded: dict[str, Graded] = {}
-    failed: list[tuple[Asked, str]] = []
-    stopped = ""
-    waiting: list[Asked] = []
-    for one in asked:
-        found = graded_of(units.get(one.name))
-        if found is None:
-            waiting.append(one)
-        else:
-            graded[one.name] = found
-    before = len(graded)
-
-    def make(one: Asked) -> Graded:
-        report = grade_again(equipment, one.frozen, one.rater, one.sample)
-        made = Graded(
-            run=one.frozen.run,
-            step=one.frozen.step,
-            attempt=one.frozen.attempt,
-            rater=one.rater.id,
-            sample=one.sample,
-            report=report,
-        )
-        units.put(one.name, encode(made))
-        return made
-
-    for one, outcome in carried_out(waiting, make, parallel=parallel, ended=ended):
-        if isinstance(outcome, Graded):
-            graded[one.name] = outcome
-        elif isinstance(outcome, LimitReached | CallStopped):
-            stopped = stopped or outcome.fact
-        else:
-            failed.append((one, outcome.fact))
-        if told is not None:
-            told(len(graded), len(asked))
-    if len(graded) > before:
+    done = graded_all(study, KIND, asked, model=model, limits=limits, parallel=parallel, told=told)
+    if done.new:
         what = {"raters": sorted({one.rater.id for one in asked}), "runs": sorted({one.frozen.run for one in asked})}
-        study.add(
-            Study(study=KIND, asked=what, units=len(graded), failed=len(failed), sha256=units.sha256()), by="harness"
-        )
+        hash_ = Units(study.directory, KIND).sha256()
+        put = Study(study=KIND, asked=what, units=len(done.graded), failed=len(done.failed), sha256=hash_)
+        study.add(put, by="harness")
     return Regraded(
         asked=tuple(asked),
-        graded=tuple(graded[one.name] for one in asked if one.name in graded),
-        failed=tuple(failed),
-        stopped=stopped,
+        graded=tuple(done.graded[one.name] for one in asked if one.name in done.graded),
+        failed=tuple((one, done.failed[one.name]) for one in asked if one.name in done.failed),
+        stopped=done.stopped,
     )
 
 
