@@ -57,7 +57,7 @@ LIMITS = (
     "max_dollars",
     "max_seconds",
 )
-ROLES = ("planner", "contract", "evaluator", "approve", "second_look", "feedback")
+ROLES = ("planner", "contract", "evaluator", "approve", "second_look", "feedback", "first_stands")
 """Who takes part in a run; part of the identity where it is not the default."""
 UNSAID: Mapping[str, Json] = {
     "planner": True,
@@ -68,6 +68,7 @@ UNSAID: Mapping[str, Json] = {
     "canaries": 0,
     "keep_going": 0,
     "feedback": True,
+    "first_stands": True,
     "pass_margin": 0.0,
     "rater": None,
     "max_replans": 1,
@@ -103,11 +104,11 @@ class HarnessConfig(Settable):
     ``hidden_cases``: inputs that the evaluator makes for each oracle check that shows its own; the generator never sees them.
     ``max_replans``: how often a step, and what it was cut into, may be cut into smaller ones. ``max_flat``: after so many
     attempts in a row without progress the retries count as used up. ``until_met``: as many retries as it takes, within the
-    limits, of which there must be one. ``feedback=False``: retries are told
-    nothing of what was found and begin anew each time, for studies. ``pass_margin``: a score passes only so many points
-    above its threshold, since it is noisy. ``keep_going``: so many attempts at each step whatever the verdicts, for studies; the
-    first that passed stands. ``regrade_kept``: an attempt that was chosen as the best of several is graded once more, and that
-    score is the one reported.
+    limits, of which there must be one. For studies: ``feedback=False``, retries are told nothing of what was found and begin anew
+    each time; ``keep_going``, so many attempts at each step, or at each in turn, whatever the verdicts; the first that passed
+    stands, or with ``first_stands=False`` the best that did. ``pass_margin``: a score passes only so many points above its
+    threshold, since it is noisy. ``regrade_kept``: an attempt that was chosen as the best of several is graded once more, and
+    that score is the one reported.
     ``max_parallel``: so many steps that do not depend on one another, nor share files, are worked on at once; with more than one
     each step's tree holds what it builds on alone, which is part of the identity. ``max_seconds``: time in which anything was
     carried out, over all resumes; what is under way when it is over is cut.
@@ -148,11 +149,11 @@ class HarnessConfig(Settable):
         _whole("max_tokens", self.max_tokens, least=16)
         _whole("hidden_cases", self.hidden_cases, least=0)
         _whole("canaries", self.canaries, least=0)
-        _whole("keep_going", self.keep_going, least=0)
+        _check_counts("keep_going", self.keep_going)
         _whole("max_replans", self.max_replans, least=0)
         if self.max_flat is not None:
             _whole("max_flat", self.max_flat, least=1)
-        for name in ("until_met", "regrade_kept", "feedback"):
+        for name in ("until_met", "regrade_kept", "feedback", "first_stands"):
             _either(name, getattr(self, name))
         _whole("max_parallel", self.max_parallel, least=1)
         if self.max_seconds is not None:
@@ -350,6 +351,14 @@ def limits_in(settings: Mapping[str, Json]) -> Limits:
     """The limits that stand in a run's settings, amendments applied."""
     values = {name: settings.get(name) for name in ("max_calls", "max_tokens_total", "max_dollars")}
     return Limits(**values)  # type: ignore[arg-type]
+
+
+def _check_counts(name: str, value: int | tuple[int, ...]) -> None:
+    """A count for all, which may be 0, or one for each in turn."""
+    for count in value if isinstance(value, tuple) else ():
+        _whole(name, count, least=1)
+    if not isinstance(value, tuple):
+        _whole(name, value, least=0)
 
 
 def _check_rater(rater: Rater, evaluator: str) -> None:

@@ -50,9 +50,11 @@ def decide(run: Run, step: int, attempt: int) -> tuple[Decision, Question | None
         return Decision(action="advance", attempt=attempt, reason=reason, numbers=_numbers(run, step, attempt)), None
     if report is None:
         raise ValueError(f"attempt {step}.{attempt} has not been evaluated")
-    if attempt < goes_on_for(run.settings):
+    if attempt < goes_on_for(run.settings, step):
         return _whatever(run, step, attempt, report), None
     if (passed := _first_passed(run, step)) is not None:
+        if run.settings.get("first_stands", True) is False:
+            return _best_passed(run, step), None
         reason = f"attempt {passed} was the first that passed; more were made to learn from, whatever the verdicts"
         return Decision(action="accept", attempt=passed, reason=reason, numbers=_numbers(run, step, passed)), None
     if report.verdict == "pass":
@@ -62,7 +64,7 @@ def decide(run: Run, step: int, attempt: int) -> tuple[Decision, Question | None
         return _ask(run, step, attempt, f"attempt {attempt} could not be measured, {_times(run, step, attempt)}")
     if stuck := _without_progress(run, step):
         return _exhausted(run, step, attempt, *stuck)
-    if run.settings.get("until_met") or attempt < attempts_allowed(run.settings):
+    if run.settings.get("until_met") or attempt < attempts_allowed(run.settings, step):
         return _again(run, step, attempt), None
     return _exhausted(
         run, step, attempt, "the only attempt failed" if attempt == 1 else f"all {attempt} attempts failed"
@@ -71,7 +73,7 @@ def decide(run: Run, step: int, attempt: int) -> tuple[Decision, Question | None
 
 def _whatever(run: Run, step: int, attempt: int, report: EvaluationReport) -> Decision:
     """Another attempt, where so many are made whatever the verdicts; with what the gate would have done in its numbers."""
-    most, passed = goes_on_for(run.settings), _first_passed(run, step)
+    most, passed = goes_on_for(run.settings, step), _first_passed(run, step)
     would = "accept" if report.verdict == "pass" else "ask" if report.verdict == "unmeasured" else "retry"
     numbers = _numbers(run, step, attempt) | {"keep_going": most, "gate_would": would, "first_passed": passed}
     return Decision(
@@ -86,6 +88,15 @@ def _first_passed(run: Run, step: int) -> int | None:
     if not goes_on_for(run.settings):
         return None
     return next((n for n, report in run.evaluations(step).items() if report.verdict == "pass"), None)
+
+
+def _best_passed(run: Run, step: int) -> Decision:
+    """The highest score of those that passed stands, the earlier of two with one."""
+    passed = [n for n, report in run.evaluations(step).items() if report.verdict == "pass"]
+    best = max(passed, key=lambda n: (run.evaluations(step)[n].overall or 0.0, -n))
+    made = len(run.attempts(step))
+    reason = f"attempt {best} is the best of {len(passed)} that passed, of {made} that were made"
+    return Decision(action="accept", attempt=best, reason=reason, numbers=_numbers(run, step, best))
 
 
 def _again(run: Run, step: int, attempt: int) -> Decision:
@@ -269,7 +280,7 @@ def _numbers(run: Run, step: int, attempt: int | None) -> dict[str, Json]:
     endless = bool(run.settings.get("until_met"))
     return {
         "attempts": len(run.attempts(step)),
-        "attempts_allowed": None if endless else attempts_allowed(run.settings),
+        "attempts_allowed": None if endless else attempts_allowed(run.settings, step),
         "overall": _rounded(report.overall if report else None),
         "weakest": _rounded(_weakest(run, report)),
     }

@@ -240,9 +240,15 @@ def takes_part(settings: Mapping[str, Json], who: Literal["planner", "contract",
     return settings.get(who) not in (False, "off")
 
 
-def goes_on_for(settings: Mapping[str, Json]) -> int:
-    """So many attempts at a step are made whatever the verdicts; 0: it ends with the first that passes."""
+def goes_on_for(settings: Mapping[str, Json], step: int | None = None) -> int:
+    """So many attempts at a step are made whatever the verdicts; 0: it ends with the first that passes.
+
+    Where each step has a count of its own: that of the step, 1 beyond them; without ``step`` the largest.
+    """
     value = settings.get("keep_going", 0)
+    counts = [one for one in value if isinstance(one, int)] if isinstance(value, list) else []
+    if counts:
+        return max(counts) if step is None else counts[step - 1] if step <= len(counts) else 1
     return value if isinstance(value, int) else 0
 
 
@@ -257,9 +263,9 @@ def margin_of(settings: Mapping[str, Json]) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def attempts_allowed(settings: Mapping[str, Json]) -> int:
-    """So many attempts a step may have, where its retries are counted."""
-    return max(1 + int(number(settings, "max_retries_per_step")), goes_on_for(settings))
+def attempts_allowed(settings: Mapping[str, Json], step: int | None = None) -> int:
+    """So many attempts a step may have, where its retries are counted; without ``step`` that which may have most."""
+    return max(1 + int(number(settings, "max_retries_per_step")), goes_on_for(settings, step))
 
 
 def number(settings: Mapping[str, Json], name: str) -> float:

@@ -67,8 +67,13 @@ class Settable:
         float, "points that a score must lie above its threshold to pass, for the evaluator's noise"
     ] = 0.0
     keep_going: Annotated[
-        int, "make so many attempts at each step whatever the verdicts; the first that passed stands. For studies"
+        int | tuple[int, ...],
+        "so many attempts at each step, or at each in turn, whatever the verdicts; the first that passed stands. For studies",
     ] = 0
+    first_stands: Annotated[
+        bool,
+        "whether of attempts made whatever the verdicts the first that passed stands; else the best that did. For studies",
+    ] = True
     degrade_floor: Annotated[float, "the least that the weakest score of a kept attempt must reach"] = 5.0
     noise: Annotated[float, "a change of score within it is no trend"] = 0.5
     max_tokens: Annotated[int, "at most so many tokens in the output of one call"] = 8_192

@@ -289,11 +289,12 @@ def _in_environment(environ: Mapping[str, str], faults: list[BadInput]) -> dict[
 
 
 def _read(setting: Setting, text: str) -> object:
-    """The value that a variable's text stands for: a text as it is, words with commas for a list, else JSON."""
+    """The value that a variable's text stands for: a text as it is, words with commas for a list of them, else JSON."""
     possible = arms(setting.kind)
     if str in possible and not text.startswith("{"):
         return text
-    if any(typing.get_origin(arm) is tuple for arm in possible) and not text.startswith("["):
+    worded = [arm for arm in possible if typing.get_origin(arm) is tuple and int not in typing.get_args(arm)]
+    if worded and not text.startswith("["):
         return [word.strip() for word in text.split(",")]
     try:
         return json.loads(text)

@@ -79,6 +79,15 @@ def test_controls_have_as_many_attempts_or_as_many_tokens(done: ablating.Ablated
             assert best["tokens"] > whole["tokens"] - 2 * one or best["attempts"] == ablating.MOST_OF_N
 
 
+def test_yoked_retries_are_as_many_at_each_step(tmp_path: Path) -> None:
+    units = [Unit(task="textkit", seed=seed, cell=WHOLE, model="practice:skill=0.4", settings={}) for seed in (1, 2, 3)]
+    wholes = [(unit, carried(unit)) for unit in units]
+    assert any(len(set(came.by_step)) > 1 for _, came in wholes)
+    beside = ablating._beside(open_study(tmp_path), ablating.Ablated(came=tuple(wholes), level=0.95), 1)
+    yoked = [came for unit, came in beside.came if unit.cell.control == YOKED]
+    assert [came.by_step for came in yoked] == [came.by_step for _, came in wholes]
+
+
 def test_retries_that_are_told_nothing_begin_anew(tmp_path: Path) -> None:
     config = HarnessConfig(
         model="practice:skill=0.3,leniency=-9.0,seed=1",
@@ -110,6 +119,7 @@ def test_a_run_that_fails_is_a_failure_and_a_row_with_its_error() -> None:
     unit = Unit(task=TASKS[0], seed=1, cell=WHOLE, model="practice", settings={"max_calls": 2})
     came = carried(unit)
     assert (came.sound, came.quality) == (False, 0.0)
+    assert came.tokens > 0, "what it cost until then counts"
     broken = carried(Unit(task=TASKS[0], seed=1, cell=WHOLE, model="practice", settings={"max_steps": 0}))
     assert broken.error.startswith("max_steps is 0")
     assert not broken.sound

@@ -69,3 +69,24 @@ def test_in_a_cell(shell: Shell) -> None:
     run = open_run("shared_state.md")
     assert [len(run.attempts(step.number)) for step in run.steps] == [3] * len(run.steps)
     assert "3 attempts are made, whatever the verdicts" in shell.cell("%pge show decisions").view.plain()
+
+
+def test_each_step_may_have_a_count_of_its_own(tmp_path: Path) -> None:
+    run = made(
+        tmp_path, "practice:skill=0.5,seed=2", keep_going=(3, 1), on_exhausted=("advance",), max_retries_per_step=0
+    )
+    assert len(run.steps) > 2
+    assert [len(run.attempts(step.number)) for step in run.steps] == [3] + [1] * (len(run.steps) - 1)
+    with pytest.raises(BadInput, match="keep_going is 0"):
+        HarnessConfig(model="practice", keep_going=(2, 0))
+
+
+def test_the_best_that_passed_stands_where_that_is_asked(tmp_path: Path) -> None:
+    run = made(tmp_path, "practice:skill=0.9,noise=1.0,seed=2", keep_going=4, first_stands=False)
+    later = 0
+    for step in run.steps:
+        reports = run.evaluations(step.number)
+        passed = {n: report.overall or 0.0 for n, report in reports.items() if report.verdict == "pass"}
+        assert run.accepted(step.number) == max(passed, key=lambda n: (passed[n], -n))
+        later += run.accepted(step.number) != min(passed)
+    assert later, "somewhere it was not the first"

@@ -48,6 +48,7 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "feedback": (False, False),
     "pass_margin": (0.5, 1.0),
     "keep_going": (3, 4),
+    "first_stands": (False, False),
     "degrade_floor": (4.0, 6.5),
     "noise": (0.0, 1.5),
     "max_tokens": (512, 1024),

@@ -1,9 +1,10 @@
 """Ablation: which part of the harness is worth its cost. Practice tasks are carried out with and without each part.
 
-Every combination of planner, contract, evaluator and few-shot examples (a full factorial), and two controls beside the whole: as
-many retries that are told nothing (yoked to the same task and seed), and the best of n attempts at as many tokens. What came out
-is looked up in the bank, by all files that stand. The unit is the task; seeds are its replicates. A run that failed counts as
-a failure.
+Every combination of planner, contract, evaluator and few-shot examples (a full factorial), and two controls beside the whole.
+Yoked retries: the same task and seed, with as many attempts at each step, chosen among as the harness does, but told nothing of
+what was found: what they lack is feedback alone. Best of n: as many attempts as the whole's tokens buy, told nothing either, of
+which the evaluator's best stands. What came out is looked up in the bank, by all files that stand. The unit is the task; seeds
+are its replicates. A run that failed counts as a failure.
 """
 
 from __future__ import annotations
@@ -81,14 +82,14 @@ YOKED, BEST = "yoked retries", "best of n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One combination. ``control`` names a control that has the whole harness beside it; ``attempts`` are those it may make."""
+    """One combination. ``control`` names one beside the whole; ``attempts``: so many at every step, or at each in turn."""
 
     planner: bool = True
     contract: bool = True
     evaluator: Judging = "fresh"
     examples: bool = False
     control: str = ""
-    attempts: int = 0
+    attempts: int | tuple[int, ...] = 0
 
     @property
     def name(self) -> str:
@@ -146,11 +147,13 @@ class Came:
     dollars: float | None
     seconds: float
     error: str = ""
+    by_step: tuple[int, ...] = ()
 
 
 FAILED = Came(
-    sound=False, quality=0.0, outcome="failed", attempts=0, calls=0, tokens=0, dollars=None, seconds=0.0, error=""
+    sound=False, quality=0.0, outcome="failed", attempts=0, calls=0, tokens=0, dollars=0.0, seconds=0.0, error=""
 )
+"""A run that ended before anything was sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +266,7 @@ def ablate(
 def _beside(study: StudyFile, done: Ablated, parallel: int) -> Ablated:
     """The controls of every run of the whole harness: as many attempts that are told nothing, and as many as its tokens buy."""
     wholes = [(unit, came) for unit, came in done.came if unit.cell == WHOLE]
-    yoked = [replace(unit, cell=replace(WHOLE, control=YOKED, attempts=_a_step(unit, came))) for unit, came in wholes]
+    yoked = [replace(unit, cell=replace(WHOLE, control=YOKED, attempts=came.by_step or 1)) for unit, came in wholes]
     # What a first attempt and a second take tells how many the tokens buy.
     tried = _carried_out(study, [_best(unit, many) for unit, _ in wholes for many in (1, 2)], parallel, None)
     took = {(unit.task, unit.seed, unit.cell.attempts): came.tokens for unit, came in tried.came}
@@ -273,10 +276,6 @@ def _beside(study: StudyFile, done: Ablated, parallel: int) -> Ablated:
         more = (came.tokens - first) / (second - first) if second > first else 0
         best.append(_best(unit, min(MOST_OF_N, max(1, 1 + int(more)))))
     return _carried_out(study, [*yoked, *best], parallel, None)
-
-
-def _a_step(unit: Unit, came: Came) -> int:
-    return max(1, round(came.attempts / len(bank.practice_task(unit.task).steps)))
 
 
 def _best(unit: Unit, many: int) -> Unit:
@@ -327,7 +326,8 @@ def carried(unit: Unit) -> Came:
         try:
             PGEHarness(_config(unit, state)).run(bank.practice_task(unit.task).prompt)
         except PgeError as error:
-            return replace(FAILED, error=error.fact)
+            spent = _came(unit, open_run(state)) if state.is_file() else FAILED
+            return replace(spent, sound=False, quality=0.0, outcome="failed", error=error.fact)
         return _came(unit, open_run(state))
 
 
@@ -337,8 +337,8 @@ def _config(unit: Unit, state: Path) -> HarnessConfig:
         model = replace(PracticeSettings.parse(model), seed=unit.seed).model_name
     given: dict[str, Any] = {"on_exhausted": ("keep", "advance"), "regrade_kept": False, **unit.settings}
     if cell.control:
-        given |= {"feedback": False, "keep_going": cell.attempts, "max_retries_per_step": 0}
-        given |= {"on_exhausted": ("keep", "advance")}
+        given |= {"feedback": False, "keep_going": cell.attempts, "first_stands": cell.control == YOKED}
+        given |= {"on_exhausted": ("keep", "advance"), "max_retries_per_step": 0}
     given["on_exhausted"] = tuple(given["on_exhausted"])
     return HarnessConfig(
         model=model,
@@ -353,15 +353,16 @@ def _config(unit: Unit, state: Path) -> HarnessConfig:
 
 
 def _came(unit: Unit, run: Run) -> Came:
-    files = _standing(run, unit.cell)
+    files = _standing(run)
     known = whole_truth(unit.task, files) if files else None
-    calls = run.calls
+    calls, by_step = run.calls, tuple(len(run.attempts(step.number)) for step in run.every_step)
     prices = [call.dollars for call in calls]
     return Came(
         sound=known is not None and not known.defects,
         quality=sum(known.quality.values()) / len(known.quality) if known and known.quality else 0.0,
         outcome=run.outcome,
-        attempts=sum(len(run.attempts(step.number)) for step in run.every_step),
+        attempts=sum(by_step),
+        by_step=by_step,
         calls=len(calls),
         tokens=sum(call.usage.total for call in calls),
         dollars=None if None in prices else sum(price for price in prices if price),
@@ -369,23 +370,10 @@ def _came(unit: Unit, run: Run) -> Came:
     )
 
 
-def _standing(run: Run, cell: Cell) -> tuple[FileRef, ...]:
-    """The files that stand. Of yoked retries it is the last attempt, of best of n that with the highest score."""
+def _standing(run: Run) -> tuple[FileRef, ...]:
+    """The files that stand."""
     held: dict[str, FileRef] = {}
     for step in run.every_step:
-        attempts = run.attempts(step.number)
-        if not attempts:
-            continue
-        chosen = run.accepted(step.number)
-        if cell.control == YOKED:
-            chosen = max(attempts)
-        if cell.control == BEST:
-            chosen = max(attempts, key=lambda n: (_overall(run, step.number, n), -n))
-        if chosen is not None:
-            held |= {file.path: file for file in attempts[chosen].files}
+        if (chosen := run.accepted(step.number)) is not None:
+            held |= {file.path: file for file in run.attempts(step.number)[chosen].files}
     return tuple(held.values())
-
-
-def _overall(run: Run, step: int, attempt: int) -> float:
-    report = run.evaluation(step, attempt)
-    return -1.0 if report is None or report.overall is None else report.overall
