@@ -127,7 +127,12 @@ def judged(seed: int) -> dict[str, tuple[float, float, float]]:
     told = {figure: (checks.one(figure, "judge"), truth) for figure, truth in truths.items()}
     told["signed_error"] = (scores.one("signed_error", "judge"), settings.leniency)
     told["noise"] = (checks.one("noise"), settings.noise / math.sqrt(len(CRITERIA)))
-    return {figure: (one.low or -math.inf, one.high or math.inf, truth) for figure, (one, truth) in told.items()}
+    return {figure: (_end(one.low), _end(one.high), truth) for figure, (one, truth) in told.items()}
+
+
+def _end(value: float | None) -> float:
+    """An end of an interval; of none NaN, which holds nothing: what was not measured does not count as right."""
+    return math.nan if value is None else value
 
 
 COLUMNS = (
