@@ -148,7 +148,8 @@ def in_notebook(path: Path) -> Iterator[Line]:
             yield from in_markdown(source)
         else:
             for match in re.finditer(r"^(?:\w+ = )?(%%?)pge(.*?);?$", source, flags=re.MULTILINE):
-                yield Line(match[1], match[2].partition("#")[0], whole=True)
+                # {{expression}} is the kernel's to fill in.
+                yield Line(match[1], re.sub(r"\{\{.*?\}\}", HOLE, match[2]).partition("#")[0], whole=True)
 
 
 def in_source(path: Path) -> Iterator[Line]:
