@@ -209,8 +209,9 @@ def test_one_that_is_gone_in_the_middle_of_a_run_is_waited_for(tmp_path: Path, a
     run = open_run(tmp_path / "shared_state.md")
     assert held.tally.requests == 0
     assert run.outcome == "passed"
-    # A call that was taken just before the door shut is broken off; every later one finds nobody.
-    assert all("cannot be reached" in one.reason or "broke off" in one.reason for one in paused(run))
+    # A call that was taken just before the door shut is broken off or gets no answer; every later one finds nobody.
+    told = re.compile("cannot be reached|broke off|without an answer")
+    assert [one.reason for one in paused(run) if not told.search(one.reason)] == []
     assert paused(run)
     again[0].close()
 
