@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .splits import look as look
     from .splits import split as split
     from .study import open_study as open_study
+    from .sweeping import sweep as sweep
 
     exam = exam_runs
     graded = kept
@@ -45,6 +46,7 @@ _PLACES = {
     "probe": (".probing", "probe_runs"),
     "regrade": (".replaying", "regrade_runs"),
     "split": (".splits", "split"),
+    "sweep": (".sweeping", "sweep"),
     "taught": (".improving", "taught"),
     "trial": (".improving", "trial"),
 }
