@@ -34,6 +34,7 @@ from .sections import NotUnderstood, framed, readable, redacted, round_key, sect
 
 FILE_NAME = "shared_state.md"
 STUDY_NAME = "study.md"
+BEGINS = b"<!-- pge/"
 GLANCE = 0.2
 """Seconds that a run waits for its lock: who only looks whether it is held holds it for a millisecond."""
 
@@ -365,14 +366,27 @@ def open_run(path: str | os.PathLike[str]) -> Run:
 
 
 def open_runs(glob: str) -> Runs:
-    """The runs of all state files, or directories with one, that the pattern matches; in order of their paths."""
-    found = globbing.glob(str(Path(glob).expanduser()), recursive=True)  # noqa: PTH207 - absolute patterns too
+    """The runs of all state files, or directories with one, that the pattern matches; in order of their paths.
+
+    What a wildcard happens to match beside them, and is no state file, is left out.
+    """
+    pattern = str(Path(glob).expanduser())
+    found = globbing.glob(pattern, recursive=True)  # noqa: PTH207 - absolute patterns too
     matches = sorted(map(Path, found))
     places = [match / FILE_NAME if match.is_dir() else match for match in matches]
-    runs = [open_run(place) for place in dict.fromkeys(places) if place.is_file()]
+    wild = globbing.has_magic(pattern)
+    runs = [open_run(place) for place in dict.fromkeys(places) if place.is_file() and (not wild or _is_meant(place))]
     if not runs:
         raise BadInput(f"No state file matches {glob}.", f"A pattern looks like 'runs/*/{FILE_NAME}' or 'runs/*'.")
     return Runs(runs)
+
+
+def _is_meant(place: Path) -> bool:
+    """Whether a file holds a run, maybe a damaged one: by its name, or by how it begins."""
+    if place.name in (FILE_NAME, STUDY_NAME):
+        return place.name == FILE_NAME
+    with place.open("rb") as file:
+        return file.read(len(BEGINS)) == BEGINS
 
 
 # What is damage

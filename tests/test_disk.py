@@ -13,7 +13,7 @@ import pytest
 from state_samples import note, two_lines, written
 
 import pge_nb
-from pge_nb.errors import BadInput, StateBusy
+from pge_nb.errors import BadInput, StateBusy, StateDamaged
 from pge_nb.state import StateFile, open_run, open_runs
 
 SOURCE = str(Path(pge_nb.__file__).parents[1])
@@ -82,6 +82,24 @@ def test_open_runs_takes_files_and_directories_in_order_and_each_once(tmp_path: 
     with pytest.raises(BadInput) as error:
         open_runs(str(tmp_path / "c*"))
     two_lines(error.value)
+
+
+def test_open_runs_leaves_out_what_a_wildcard_happens_to_match_and_is_no_run(tmp_path: Path) -> None:
+    """Else a notebook beside the runs would end the call with the advice to begin anew."""
+    (tmp_path / "a").mkdir()
+    written(tmp_path / "a", note("a"))
+    StateFile(tmp_path / "other.md").append(note("b"))
+    StateFile(tmp_path / "study.md").append(note("c"))
+    (tmp_path / "notes.md").write_text("# Notes")
+    (tmp_path / "book.ipynb").write_text("{}")
+    (tmp_path / "empty.txt").touch()
+    texts = [run.sections[0].payload for run in open_runs(str(tmp_path / "*"))]
+    assert texts == [note("a").payload, note("b").payload]
+    with pytest.raises(StateDamaged):
+        open_runs(str(tmp_path / "notes.md"))  # asked for by its name
+    (tmp_path / "a" / "shared_state.md").write_text("not what was written")
+    with pytest.raises(StateDamaged):
+        open_runs(str(tmp_path / "*"))
 
 
 # A run in progress

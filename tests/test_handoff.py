@@ -33,6 +33,8 @@ from pge_nb import records as r
 from pge_nb.errors import BadInput
 from pge_nb.exports import EXPORTS
 from pge_nb.exports.handoff import features, files
+from pge_nb.exports.report import notebook as report_notebook
+from pge_nb.exports.report import page as report_page
 from pge_nb.run import Run, same
 from pge_nb.state import StateFile
 from pge_nb.workspace import Objects
@@ -278,3 +280,23 @@ def test_an_edited_feature_list_changes_nothing_in_a_run(content: str, shell: Sh
     assert (tmp_path / "shared_state.md").read_bytes() == before
     assert same(StateFile(tmp_path / "shared_state.md").read(), StateFile(tmp_path / "shared_state.md").read())
     assert isinstance(shell.cell("%pge export handoff").error, BadInput)
+
+
+def test_the_words_of_people_are_whole_in_the_pages_and_in_the_report(tmp_path: Path) -> None:
+    words = "Use only | integers. " * 60
+    run = run_of(
+        *opening(),
+        r.Record(payload=r.Amendment(limits={}, text=words, phase="generate"), by="person", step=1),
+        r.Record(payload=r.Amendment(limits={"max_calls": 40}), by="person"),
+        r.Record(payload=r.Question(text="What now?", choices=("retry", "stop")), by="harness", step=1),
+        r.Record(payload=r.Answer(choice="retry", text="Read the table first."), by="person", step=1),
+    )
+    page = files(run)["progress.md"].decode()
+    told = page[page.index("## What people said") : page.index("## What was decided")]
+    assert told.count("integers.") == 60
+    for part in ("a hint to the generator", "limits: max", "40", "answer: retry", "Read the table first."):
+        assert part in told
+    for page in (report_page(run), report_notebook(run)):
+        assert b"What people said" in page
+        assert b"Read the table first." in page
+    assert "What people said" not in files(run_of(*opening()))["progress.md"].decode()

@@ -7,6 +7,7 @@ by evaluations under the contract in force, whatever stands in the texts of agen
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,10 +16,11 @@ from ..errors import StateDamaged
 from ..markdown import fence, inline, said, table, visible
 from ..phases import holds_since
 from ..prose import counted, for_people, heading
-from ..records import Attempt, Decision, EvaluationReport, FileRef, Finding, Section
+from ..records import Attempt, Decision, EvaluationReport, FileRef, Finding, Interruption, Section
 from ..results import graded_again
 from ..run import Run
 from ..views.ends import caveats, foot, next_move, open_questions, title
+from ..views.said import HEADS, said_rows
 from ..workspace import Objects
 
 FORMAT = "pge-features/1"
@@ -179,6 +181,7 @@ def _progress(run: Run, told: Sequence[Feature]) -> list[str]:
         ),
         f"- `{next_move(run)}`",
         "",
+        *_said(run),
         "## What was decided",
         "",
         *(_line(section) for section in run.sections if section.record.kind in TOLD),
@@ -208,9 +211,17 @@ def _steps(run: Run, told: Sequence[Feature]) -> list[str]:
     return table(("Step:", "Work", "Needs", "State", "Passing", "Attempts"), rows)
 
 
+def _said(run: Run) -> list[str]:
+    """The words of people, whole: an agent that takes over is to keep to them."""
+    rows = [
+        [str(cell) if isinstance(cell, int) else inline(cell, sys.maxsize) for cell in row] for row in said_rows(run)
+    ]
+    return ["## What people said", "", *table(HEADS, rows), ""] if rows else []
+
+
 def _line(section: Section) -> str:
     payload = section.payload
-    why = f": {inline(payload.reason)}" if isinstance(payload, Decision) else ""
+    why = f": {inline(payload.reason)}" if isinstance(payload, Decision | Interruption) else ""
     return f"- {section.at.replace('T', ' ')[:16]} UTC, section {section.seq}: {heading(section.record)}{why}"
 
 

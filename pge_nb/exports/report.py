@@ -13,6 +13,7 @@ from ..markdown import inline, visible
 from ..run import Run
 from ..views.ends import caveats, foot, title
 from ..views.findings import findings_tables
+from ..views.said import said_table
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -32,7 +33,8 @@ def parts(run: Run) -> Iterator[tuple[str, View]]:
     evaluations = views.evaluations_view(run)
     yield "Evaluations", replace(evaluations, blocks=(*evaluations.blocks, *_every_evaluation(run)))
     yield "Trajectory", views.trajectory_view(run)
-    yield "Decisions", views.decisions_view(run)
+    decisions, words = views.decisions_view(run), said_table(run)
+    yield "Decisions", replace(decisions, blocks=(*decisions.blocks, *([words] if words else [])))
     yield "Cost", views.cost_view(run)
 
 
