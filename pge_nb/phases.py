@@ -36,6 +36,8 @@ PHASE_OF: Mapping[str, PhaseName] = {
 """Kind of section -> the agent's phase that makes it; a plan may come of a replan too, as `phase_of` tells."""
 GATE_EVALUATIONS = 3
 """An evaluation that measured nothing is made again, at most twice."""
+TOO_LONG = "The plan does not fit into one reply"
+"""Begins the receipt of a run that has ended before its plan: asking again would be answered the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

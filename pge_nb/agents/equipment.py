@@ -48,13 +48,15 @@ class Equipment:
 class Asked(Generic[T]):
     """What came of asking: ``value`` is None when neither the reply nor its repair could be used.
 
-    ``reasons`` holds why, in order; ``calls`` every call made, ``text`` the last reply's raw text.
+    ``reasons`` holds why, in order; ``calls`` every call made, ``text`` the last reply's raw text, ``cut`` whether that one
+    reached the limit on its length.
     """
 
     value: T | None
     reasons: tuple[str, ...]
     calls: tuple[Call, ...]
     text: str
+    cut: bool = False
 
 
 class Agent:
@@ -114,7 +116,7 @@ def ask(
     except Unusable as error:
         reasons.append(_reason(error, second))
         value = None
-    return Asked(value=value, reasons=tuple(reasons), calls=tuple(calls), text=second.text)
+    return Asked(value=value, reasons=tuple(reasons), calls=tuple(calls), text=second.text, cut=second.cut)
 
 
 def _read(reply: Reply, read: Callable[[Reply], T]) -> T:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..approval import asked as asked_about
+from ..errors import LimitReached
 from ..models import About, Reply, Request
 from ..payloads import Json, compact
-from ..phases import Phase, due, number
+from ..phases import TOO_LONG, Phase, due, number
 from ..prompts import fill
 from ..prose import counted
 from ..records import Criterion, Plan, Record, Weight
@@ -70,7 +71,8 @@ class Planner(Agent):
         A plan that cannot be read, whose steps wait for themselves or for none that there is, have a skill that there is not, or
         vague success criteria, that leaves out a file which the prompt names, or that is longer than ``max_steps``, is sent back
         once. After that it is mended and cut, or where nothing can be read, made of the prompt alone: one step. All of it is told
-        in its notes, with what a second look came to.
+        in its notes, with what a second look came to. ``LimitReached`` where its steps do not fit into one reply: one step in
+        their stead could pass, and say nothing of the others.
         """
         if phase.name == "replan":
             return asked_about(run, replanning.replan(self.equipment, run, phase))
@@ -95,6 +97,8 @@ class Planner(Agent):
             return cut_to(read_plan(json_somewhere(reply.text), criteria), limit)
 
         asked = ask(self.equipment, self.request(run, phase), strict, mild)
+        if asked.value is None and asked.cut and '"steps"' in asked.text:
+            raise _too_long(int(number(run.settings, "max_tokens")))
         back = tuple(f"sent back: {reason}" for reason in asked.reasons)
         plan = with_known_skills(asked.value, run.settings) if asked.value else of_prompt(run, UNUSABLE)
         vague = left_vague((said for step in plan.steps for said in step.success), run.settings)
@@ -121,6 +125,11 @@ class Planner(Agent):
             cut = (phase for phase in due(run) if phase.name == "replan")
             phase = next(cut, Phase(name="plan", round=len(run.of("plan")) + 1))
             state.append(*Planner(equipment).records(run, phase))
+
+
+def _too_long(most: int) -> LimitReached:
+    more = f"%pge new, then the task with --max-tokens {4 * most} or with a prompt that asks for less at once"
+    return LimitReached(f"{TOO_LONG} (max_tokens is {most:,}): it was cut off, twice. Begin anew: {more}.", "%pge new")
 
 
 def read_plan(value: dict[str, Json], criteria: tuple[Criterion, ...], *, strict: bool = False) -> Plan:

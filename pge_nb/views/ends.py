@@ -9,7 +9,7 @@ from ..agents.canaries import tried
 from ..config import uses_practice
 from ..models.choose import models_in
 from ..models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS
-from ..phases import takes_part
+from ..phases import TOO_LONG, takes_part
 from ..prose import counted, removed_in_words
 from ..records import EvaluationReport, Question, Receipt, Redaction
 from ..run import ENDED, Run
@@ -41,14 +41,13 @@ def next_move(run: Run, what: str = "run") -> str:
         which = f" --step {step}" if len(questions) > 1 else ""
         return f"%pge answer {question.choices[0]}" + which
     if run.outcome in {"running", "stopped", "paused"} and not ended(run):
-        return "%pge resume" + _more(run)
+        return "%pge new" if TOO_LONG in _receipt(run) else "%pge resume" + _more(run)
     return TOUR[what]
 
 
 def _more(run: Run) -> str:
     """The flag that raises the limit at which a run stopped, to twice of what it was."""
-    last = run.last.payload if run.last else None
-    told = last.outcome if isinstance(last, Receipt) else ""
+    told = _receipt(run)
     if "at work" in told:
         return f" --max-seconds {2 * _limit(run, 'max_seconds', 60.0):g}"
     if "dollars" in told:
@@ -56,6 +55,12 @@ def _more(run: Run) -> str:
     if "tokens" in told:
         return f" --max-tokens-total {2 * _limit(run, 'max_tokens_total', DEFAULT_UNPRICED_TOKENS):.0f}"
     return ""
+
+
+def _receipt(run: Run) -> str:
+    """How the run ended, as its last section tells it."""
+    last = run.last.payload if run.last else None
+    return last.outcome if isinstance(last, Receipt) else ""
 
 
 def _limit(run: Run, name: str, default: float) -> float:
