@@ -194,6 +194,37 @@ def test_tokens_that_a_server_does_not_count_are_bounded_and_never_zero(count):
     assert reply.usage.output_tokens >= 100
 
 
+def _stream(start: dict[str, object], end: dict[str, object], text: str = "é" * 50) -> StubReply:
+    events = [
+        {"type": "message_start", "message": {"usage": start}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": end},
+        {"type": "message_stop"},
+    ]
+    body = "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events)
+    return StubReply(raw=body.encode(), headers={"content-type": "text/event-stream"})
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "tokens_in", "least_out"),
+    [
+        ({"input_tokens": None, "cache_read_input_tokens": 0, "output_tokens": 1}, {"output_tokens": 30}, None, 30),
+        ({"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}, {"output_tokens": 30}, None, 30),
+        ({"input_tokens": 7, "output_tokens": 1}, {}, 7, 100),
+        ({"input_tokens": 7, "output_tokens": 1}, {"output_tokens": 0}, 7, 100),
+        ({"input_tokens": 0, "cache_read_input_tokens": 9, "output_tokens": 1}, {"output_tokens": 30}, 0, 30),
+        ({}, {"input_tokens": 7, "output_tokens": 30}, 7, 30),
+    ],
+)
+def test_what_a_server_does_not_count_is_counted_at_the_most_that_it_can_be(start, end, tokens_in, least_out):
+    """The start of a stream says that a token has come out; where nothing is said at its end, that is no count."""
+    with asked([_stream(start, end)]) as (claude, _):
+        usage = claude.reply(request()).usage
+    assert usage.input_tokens == (request().input_bytes if tokens_in is None else tokens_in)
+    assert usage.output_tokens == least_out if least_out == 30 else usage.output_tokens >= least_out
+
+
 def _json_reply(text: str, usage: dict[str, object]) -> bytes:
     told = {name: value for name, value in usage.items() if value is not None}
     return json.dumps({"content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "usage": told}).encode()

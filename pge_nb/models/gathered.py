@@ -34,6 +34,7 @@ class Gathered:
         self._blocks: dict[int, dict[str, Json]] = {}
         self._inputs: dict[int, str] = {}
         self._told: dict[str, int] = {}
+        self._counted_at_end = False
 
     def take(self, event: Mapping[str, Json]) -> str:
         """Take in an event; the text that it adds."""
@@ -48,7 +49,7 @@ class Gathered:
                 return self._take_delta(number(event.get("index")), fields(event.get("delta")))
             case "message_delta":
                 self._take_reason(fields(event.get("delta")).get("stop_reason"))
-                self._take_usage(event.get("usage"))
+                self._take_usage(event.get("usage"), at_end=True)
             case "message_stop":
                 self.stopped = True
         return ""
@@ -59,7 +60,7 @@ class Gathered:
         blocks = message.get("content")
         self._blocks = dict(enumerate(dict(fields(block)) for block in (blocks if isinstance(blocks, list) else [])))
         self._take_reason(message.get("stop_reason"))
-        self._take_usage(message.get("usage"))
+        self._take_usage(message.get("usage"), at_end=True)
         return "".join(str(block.get("text", "")) for block in self._blocks.values() if block.get("type") == "text")
 
     @property
@@ -78,14 +79,19 @@ class Gathered:
         return Usage(**told) if told else None
 
     def usage_or_most(self, input_bytes: int) -> Usage:
-        """The tokens of a whole reply; bytes stand in, as an upper bound, for those that the server did not count."""
+        """The tokens of a whole reply; bytes stand in, as an upper bound, for each count that the server did not tell.
+
+        A count of 0 is none where there must have been some, and neither is what the start of a stream says of the output,
+        before there was any.
+        """
         content = json.dumps(self.content, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
-        most = Usage(input_tokens=input_bytes, output_tokens=len(content))
         told = self.usage() or Usage()
-        has_input = any(name in self._told for name in USAGE_NAMES.values() if name != "output_tokens")
+        cached = told.cache_read_tokens + told.cache_write_tokens
+        is_counted = self._counted_at_end and (told.output_tokens > 0 or not self.content)
+        all_cached = cached > 0 and "input_tokens" in self._told
         return Usage(
-            input_tokens=told.input_tokens if has_input else most.input_tokens,
-            output_tokens=told.output_tokens if "output_tokens" in self._told else most.output_tokens,
+            input_tokens=told.input_tokens or (0 if all_cached else max(input_bytes - cached, 0)),
+            output_tokens=told.output_tokens if is_counted else max(len(content), told.output_tokens),
             cache_read_tokens=told.cache_read_tokens,
             cache_write_tokens=told.cache_write_tokens,
         )
@@ -117,12 +123,13 @@ class Gathered:
         if isinstance(reason, str):
             self.stop_reason = reason
 
-    def _take_usage(self, usage: Json) -> None:
+    def _take_usage(self, usage: Json, *, at_end: bool = False) -> None:
         """Counts are cumulative: a later one replaces an earlier one. What is no count, or can be none, is left out."""
         for name in USAGE_NAMES.values():
             count = fields(usage).get(name)
             if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_TOKENS:
                 self._told[name] = count
+                self._counted_at_end |= at_end and name == "output_tokens"
 
 
 def fields(value: Json) -> Mapping[str, Json]:
