@@ -331,15 +331,42 @@ def of_then(settings: Mapping[str, Json], frozen: Mapping[str, Json]) -> dict[st
 
 
 def check_end(settings: Mapping[str, Json]) -> None:
-    """``BadInput`` where a run would retry until all is met and has no limit that could end it; practice costs no dollars."""
-    costs = Prices.load().bind(models_in(settings))
-    ends = [name for name in ENDS_A_RUN if settings.get(name) is not None and (costs or name != "max_dollars")]
-    if settings.get("until_met") and not ends:
-        free = "" if costs or settings.get("max_dollars") is None else " (dollars are none: these models cost nothing)"
+    """``BadInput`` where a run would retry until all is met and has no limit that is sure to end it.
+
+    A limit ends it where every retry uses some of what is limited, whoever makes the attempt: dollars where somebody is asked
+    who costs any, calls and tokens where a model is asked at all.
+    """
+    if not settings.get("until_met"):
+        return
+    asked, prices = _asked_at_every_retry(settings), Prices.load()
+    binding = {
+        "max_seconds": True,
+        "max_dollars": any(prices.bind(any_of) and all(prices.bind([one]) for one in any_of) for any_of in asked),
+        **dict.fromkeys(("max_calls", "max_tokens_total"), any(all(any_of) for any_of in asked)),
+    }
+    if not any(settings.get(name) is not None and binding[name] for name in ENDS_A_RUN):
+        none = [name.split("_")[1] for name in ENDS_A_RUN if settings.get(name) is not None]
+        free = f" (a retry may use no {' and no '.join(none)})" if none else ""
+        able = [name for name in ENDS_A_RUN if binding[name]]
+        flag = "--max-tokens-total 400000" if binding["max_tokens_total"] else "--max-seconds 600"
         raise BadInput(
             f"until_met retries without end, and no limit that was set would end it{free}.",
-            f"Set one of {', '.join(ENDS_A_RUN)} too, as in --max-tokens-total 400000.",
+            f"Set {'one of ' if len(able) > 1 else ''}{', '.join(able)} too, as in {flag}.",
         )
+
+
+def _asked_at_every_retry(settings: Mapping[str, Json]) -> list[list[str]]:
+    """The models of which one is asked at each attempt, and at each evaluation; an empty name where it may be none."""
+    models, skills, rater = settings.get("models"), settings.get("skills"), settings.get("rater")
+    of_roles = {role: str(name) for role, name in models.items()} if isinstance(models, Mapping) else {}
+    makes = [of_roles.get("generator", "")]
+    for skill in skills.values() if isinstance(skills, Mapping) else ():
+        if isinstance(skill, Mapping):
+            makes.append("" if skill.get("code") else str(skill.get("model") or makes[0]))
+    if settings.get("evaluator") in (False, "off"):
+        return [makes]
+    judge = str(rater.get("model")) if isinstance(rater, Mapping) else of_roles.get("evaluator", "")
+    return [makes, [makes[0] if settings.get("evaluator") == "self" else judge]]
 
 
 def uses_practice(settings: Mapping[str, Json]) -> bool:

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import heapq
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .errors import BadInput
 from .records import Step
 
+LONGEST_TOLD = 12
+"""Steps of a path that are told; of a longer one its two ends."""
+
 
 def circle(steps: Iterable[Step]) -> tuple[int, ...]:
     """The first circle of dependencies, from a step back to itself: 1, 3, 1 where each depends on the next. Empty: none."""
+    return next(circles(steps), ())
+
+
+def circles(steps: Iterable[Step]) -> Iterator[tuple[int, ...]]:
+    """Circles one after another, each as if the last dependency of those before were gone; without all of these there is none."""
     needs = {step.number: step.depends_on for step in steps}
     sound: set[int] = set()
     for start in needs:
-        path: list[int] = []
+        path: dict[int, int] = {}
         ways: list[Iterator[int]] = [iter((start,))]
         while ways:
             number = next(ways[-1], None)
             if number is None:
                 ways.pop()
-                sound.update(path[-1:])
-                del path[-1:]
+                if path:
+                    sound.add(path.popitem()[0])
             elif number in path:
-                return (*path[path.index(number) :], number)
+                yield (*list(path)[path[number] :], number)
             elif number in needs and number not in sound:
-                path.append(number)
+                path[number] = len(path)
                 ways.append(iter(needs[number]))
-    return ()
 
 
 def fault(steps: Sequence[Step]) -> str:
@@ -42,8 +51,11 @@ def fault(steps: Sequence[Step]) -> str:
 
 
 def told(path: Iterable[int]) -> str:
-    """A path from each step to the one that it depends on."""
-    return " -> ".join(map(str, path))
+    """A path from each step to the one that it depends on; the middle of a long one is only counted."""
+    names = list(map(str, path))
+    if (more := len(names) - LONGEST_TOLD) > 0:
+        names[LONGEST_TOLD // 2 : -LONGEST_TOLD // 2] = [f"({more} more)"]
+    return " -> ".join(names)
 
 
 def check(steps: Sequence[Step]) -> None:
@@ -57,14 +69,25 @@ def in_order(steps: Sequence[Step]) -> tuple[Step, ...]:
 
     Where a circle keeps all that are left waiting, the first of them comes next all the same.
     """
-    known = {step.number for step in steps}
+    places = {step.number: place for place, step in enumerate(steps)}
+    missing = [len(places.keys() & set(step.depends_on)) for step in steps]
+    behind: dict[int, list[int]] = defaultdict(list)
+    for place, step in enumerate(steps):
+        for need in places.keys() & set(step.depends_on):
+            behind[need].append(place)
+    free = [place for place, count in enumerate(missing) if count == 0]
+    left = iter(range(len(steps)))
     found: dict[int, Step] = {}
-    waiting = list(steps)
-    while waiting:
-        free = (one for one in waiting if found.keys() >= known.intersection(one.depends_on))
-        step = next(free, waiting[0])
-        waiting.remove(step)
+    while len(found) < len(places):
+        place = heapq.heappop(free) if free else next(left)
+        step = steps[place]
+        if step.number in found:
+            continue
         found[step.number] = step
+        for other in behind[step.number]:
+            missing[other] -= 1
+            if missing[other] == 0:
+                heapq.heappush(free, other)
     return tuple(found.values())
 
 

@@ -42,6 +42,13 @@ from .study_prose import STUDY_WRITERS
 Lines = list[str]
 COLUMNS_SHOWN = 50
 """Columns of an input that the part for people lists; the payload has them all."""
+MOST_NOTES = 30
+
+
+def few(listed: Sequence[str], most: int = MOST_NOTES) -> tuple[str, ...]:
+    """What is kept of things said that a reply could have made many: the first ones, and how many more there were."""
+    more = len(listed) - most
+    return (*listed[:most], f"and {more:,} more") if more > 0 else tuple(listed)
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -126,3 +128,43 @@ def test_a_plan_with_a_fault_is_never_written(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="1 -> 2 -> 1"):
         state.append(Record(payload=plan, by="person"))
     assert not state.path.exists()
+
+
+# Large plans
+
+
+@pytest.mark.parametrize(
+    ("needs", "count", "most_notes"),
+    [
+        (lambda number: [number], 3_000, 31),
+        (lambda number: [number % 3_000 + 1], 3_000, 1),
+        (lambda number: [number + 1] if number < 3_000 else [], 3_000, 0),
+        (lambda number: [(number - 1 ^ 1) + 1], 3_000, 31),
+        (lambda _: list(range(1, 151)), 150, 31),
+    ],
+    ids=["themselves", "one circle", "backwards", "pairs", "everyone"],
+)
+def test_a_plan_of_thousands_of_circles_is_mended_soon_and_told_in_few_words(
+    needs: Callable[[int], list[Json]], count: int, most_notes: int
+) -> None:
+    """The bound is ten times what it takes; to go over all steps again for each circle takes minutes."""
+    began = time.process_time()
+    plan = read_plan(reply(*(needs(number) for number in range(1, count + 1))), ())
+    assert time.process_time() - began < 3
+    assert len(plan.steps) == count
+    assert dag.fault(plan.steps) == ""
+    done: set[int] = set()
+    for step in plan.steps:
+        assert done.issuperset(step.depends_on)
+        done.add(step.number)
+    assert len(plan.notes) <= most_notes
+    assert sum(map(len, plan.notes)) < 8_000
+
+
+@given(st.lists(st.lists(st.integers(1, 6), max_size=4, unique=True), min_size=6, max_size=6))
+def test_circles_are_those_that_are_found_anew_when_each_has_lost_its_last_dependency(needs: list[list[int]]) -> None:
+    left, anew = [list(one) for one in needs], []
+    while path := dag.circle(steps(*map(tuple, left))):
+        anew.append(path)
+        left[path[-2] - 1].remove(path[-1])
+    assert list(dag.circles(steps(*map(tuple, needs)))) == anew

@@ -12,9 +12,10 @@ from notebook_shell import Shell
 from scripted import MODEL, PROMPT, Request, first_message, role_of, scripted
 
 from pge_nb.bank import practice_task
-from pge_nb.config import HarnessConfig
+from pge_nb.config import HarnessConfig, check_end
 from pge_nb.errors import BadInput
 from pge_nb.harness import PGEHarness
+from pge_nb.skills import Skill
 from pge_nb.state import open_run
 
 TEXTKIT = practice_task("textkit").prompt
@@ -84,7 +85,7 @@ def test_no_progress_ends_it_too(tmp_path: Path) -> None:
     ("model", "settings", "fact"),
     [
         (MODEL, {}, "no limit that was set would end it."),
-        ("practice:seed=1", {"max_dollars": 2.0}, "no limit that was set would end it (dollars are none"),
+        ("practice:seed=1", {"max_dollars": 2.0}, "no limit that was set would end it (a retry may use no dollars"),
     ],
 )
 def test_it_is_refused_without_a_limit_that_ends_it(
@@ -93,8 +94,53 @@ def test_it_is_refused_without_a_limit_that_ends_it(
     with pytest.raises(BadInput) as caught:
         PGEHarness(config(tmp_path, model=model, **settings)).start(TEXTKIT)
     assert fact in caught.value.fact
-    assert "Set one of max_calls, max_tokens_total, max_dollars" in caught.value.next_move
+    assert "Set one of max_calls, max_tokens_total, max_seconds" in caught.value.next_move
     assert not (tmp_path / "shared_state.md").exists()
+
+
+def _done(told: str, tree: object) -> str:
+    return "nothing"
+
+
+PRICED = "claude-mythos-5-1"
+ROLES = {"planner": "practice", "generator": "practice", "evaluator": "practice"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "free"),
+    [
+        ({"models": {**ROLES, "planner": PRICED}, "max_dollars": 2.0}, "dollars"),
+        ({"models": {**ROLES, "evaluator": PRICED}, "evaluator": "off", "max_dollars": 2.0}, "dollars"),
+        ({"models": {**ROLES, "evaluator": PRICED}, "evaluator": "self", "max_dollars": 2.0}, "dollars"),
+        (
+            {
+                "models": ROLES,
+                "evaluator": "off",
+                "skills": {"own": Skill(description="does it", does=_done)},
+                "max_tokens_total": 9_000,
+            },
+            "tokens",
+        ),
+        ({"models": ROLES, "skills": {"dear": Skill(description="x", model=PRICED)}, "max_dollars": 2.0}, "dollars"),
+    ],
+)
+def test_a_limit_on_what_a_retry_may_not_use_ends_nothing(settings: dict[str, Any], free: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        check_end(HarnessConfig(until_met=True, **settings).settings())
+    assert f"(a retry may use no {free})" in caught.value.fact
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"models": {**ROLES, "generator": PRICED}, "max_dollars": 2.0},
+        {"models": {**ROLES, "evaluator": PRICED}, "max_dollars": 2.0},
+        {"models": ROLES, "max_calls": 20},
+        {"models": ROLES, "evaluator": "off", "max_seconds": 20.0},
+    ],
+)
+def test_a_limit_on_what_every_retry_uses_ends_it(settings: dict[str, Any]) -> None:
+    check_end(HarnessConfig(until_met=True, **settings).settings())
 
 
 def test_a_run_that_was_begun_is_gone_on_with_until_all_is_met(shell: Shell) -> None:

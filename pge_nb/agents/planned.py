@@ -56,7 +56,7 @@ def _mended(steps: tuple[Step, ...], notes: list[str]) -> tuple[Step, ...]:
             if need not in found:
                 _leave_out(found, step.number, need)
                 notes.append(f"step {step.number} cannot depend on {need}, which is no step; left out")
-    while path := dag.circle(found.values()):
+    for path in list(dag.circles(found.values())):
         *_, last, first = path
         _leave_out(found, last, first)
         notes.append(f"step {last} cannot depend on {first}, which waits for it ({dag.told(path)}); left out")

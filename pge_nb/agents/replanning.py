@@ -11,6 +11,7 @@ from ..models import About, Reply, Request
 from ..payloads import Json
 from ..phases import Phase, number
 from ..prompts import fill
+from ..prose import few
 from ..records import Attempt, EvaluationReport, Plan, Record, Replan, Step
 from ..run import Run
 from ..skills import frozen_in
@@ -82,7 +83,7 @@ def replan(equipment: Equipment, run: Run, phase: Phase) -> Record:
 
     asked = ask(equipment, request(run, phase), strict, mild)
     pieces, why = asked.value or ((), UNUSABLE)
-    changed = replace(in_place(plan, step, pieces, run.highest), notes=tuple(notes))
+    changed = replace(in_place(plan, step, pieces, run.highest), notes=few(notes))
     changed = with_known_skills(changed, run.settings)
     taken = tuple(one.number for one in changed.steps if one.number > run.highest)
     payload = replace(
