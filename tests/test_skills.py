@@ -7,7 +7,8 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from pge_nb.config import identity
 from pge_nb.errors import BadInput
 from pge_nb.estimates import Estimate, estimate
 from pge_nb.exports.redacted import redacted
+from pge_nb.interrupts import Cut, may_be_cut
 from pge_nb.models.limits import Prices
 from pge_nb.records import Attempt, Plan
 from pge_nb.run import Run
@@ -272,6 +274,59 @@ def test_a_function_that_fails_is_an_attempt_that_delivered_nothing(
     assert report is not None
     assert report.verdict == "fail"
     assert run.outcome == "paused"
+
+
+class Odd:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class OddText(str):
+    __slots__ = ()
+
+    def encode(self, *_: object) -> bytes:  # type: ignore[override]
+        raise RuntimeError("no bytes")
+
+    def __len__(self) -> int:
+        return 10**30
+
+
+class OddMapping(dict[str, str]):
+    def __iter__(self) -> Iterator[str]:
+        raise RuntimeError("no names")
+
+
+def throws(error: BaseException) -> Does:
+    def does(told: str, tree: Tree) -> Mapping[str, str | bytes]:
+        raise error
+
+    return does
+
+
+@pytest.mark.parametrize(
+    ("does", "fault"),
+    [
+        (lambda told, tree: Odd(), "it returned a Odd that cannot be shown, no mapping from paths to text or bytes"),
+        (lambda told, tree: OddMapping(a="b"), "it raised RuntimeError: no names"),
+        (throws(KeyError(Odd())), "it raised KeyError: a KeyError that cannot be shown"),
+        (throws(CancelledError()), "it raised CancelledError"),
+        (throws(GeneratorExit()), "it raised GeneratorExit"),
+        (throws(Cut()), "it raised Cut"),
+        (throws(BaseException("base")), "it raised BaseException: base"),
+    ],
+)
+def test_whatever_a_function_throws_or_returns_is_a_fault_of_its_attempt(does: Does, fault: str) -> None:
+    assert carried_out(does, "", Tree(Path(), ())) == {"fault": fault}
+
+
+def test_a_text_with_methods_of_its_own_is_kept_as_plain_text() -> None:
+    made = carried_out(lambda told, tree: {OddText("a.txt"): OddText("kept")}, "", Tree(Path(), ()))
+    assert json.dumps(made) == '{"files": {"a.txt": {"text": "kept"}}}'
+
+
+def test_a_cut_that_was_asked_for_ends_a_function() -> None:
+    with may_be_cut(lambda: True), pytest.raises(Cut):
+        carried_out(throws(Cut()), "", Tree(Path(), ()))
 
 
 def test_an_interruption_in_a_function_is_the_persons() -> None:

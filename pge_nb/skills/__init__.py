@@ -20,6 +20,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..errors import BadInput
+from ..interrupts import ASKED, Cut
 from ..models.choose import RECORDING
 from ..payloads import Json, decode, encode, mended
 from ..workspace import MAX_FILE_BYTES, Tree, composed
@@ -186,19 +187,40 @@ def _shown(value: object) -> str:
 def carried_out(does: Does, told: str, tree: Tree) -> Json:
     """What a function made of a step: ``files``, path -> {"text": ...} or {"base64": ...}; else its ``fault``, in words.
 
-    An interruption of a person's goes through; whatever else it raises is a fault.
+    Ctrl-C goes through, and so does the end that was asked of what is under way; whatever else it raises is a fault, and so is
+    what its value raises when it is looked at.
     """
     try:
-        made: object = does(told, tree)
-    except (Exception, SystemExit) as error:
-        return {"fault": mended(f"it raised {type(error).__name__}: {error}".removesuffix(": "))}
+        return _made(does(told, tree))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        asked = ASKED.get()
+        if isinstance(error, Cut) and asked is not None and asked():
+            raise
+        return {"fault": mended(f"it raised {type(error).__name__}: {_words(error, str)}".removesuffix(": "))}
+
+
+def _made(made: object) -> Json:
+    """The value as it is kept; nothing of its own, a method of a text's subclass say, is called after this."""
     if not isinstance(made, Mapping) or not all(isinstance(path, str) for path in made):
-        return {"fault": mended(f"it returned {made!r:.{LONGEST_SHOWN}}, no mapping from paths to text or bytes")}
-    if wrong := [path for path, content in made.items() if not isinstance(content, str | bytes)]:
-        return {"fault": mended(f"what it returned for {wrong[0]!r:.80} is neither text nor bytes")}
-    if sum(map(len, made.values())) > MAX_FILE_BYTES:
+        return {"fault": mended(f"it returned {_words(made, repr)}, no mapping from paths to text or bytes")}
+    files: dict[str, str | bytes] = {}
+    for path, content in made.items():
+        if not isinstance(content, str | bytes):
+            return {"fault": mended(f"what it returned for {_words(path, repr)} is neither text nor bytes")}
+        files[str.__str__(path)] = str.__str__(content) if isinstance(content, str) else bytes(memoryview(content))
+    if sum(map(len, files.values())) > MAX_FILE_BYTES:
         return {"fault": f"it returned more than {MAX_FILE_BYTES // 10**6} MB"}
-    return {"files": {mended(path): _content(content) for path, content in made.items()}}
+    return {"files": {mended(path): _content(content) for path, content in files.items()}}
+
+
+def _words(value: object, shown: Callable[[object], str]) -> str:
+    """A value in words, cut; its type where it cannot be shown."""
+    try:
+        return shown(value)[:LONGEST_SHOWN]
+    except Exception:
+        return f"a {type(value).__name__} that cannot be shown"
 
 
 def _content(content: str | bytes) -> Json:
