@@ -9,30 +9,38 @@ from __future__ import annotations
 import contextlib
 import csv
 import hashlib
+import io
 import math
 import sqlite3
+import time
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import BadInput
+from ..interrupts import look_up
+from ..payloads import mended
 from ..records import EvaluationReport
 from ..run import Run
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+T = TypeVar("T")
 LEAST_SAMPLES = 3
 """A mean of fewer scores tells nothing that anybody should act on."""
 HINTED_TASKS = 12
 HINTED_SKILLS = 3
 LONGEST_NAME = 80
 """Characters of a skill or task type that are kept; a planner may have written a paragraph there."""
-SECONDS_TO_WAIT = 30.0
+SECONDS_TO_WAIT = 10.0
 """For another process that is writing."""
+SECONDS_AT_ONCE = 0.2
+"""SQLite waits so long by itself; what comes in between, as Ctrl-C, is heard."""
 COLUMNS = ("skill_type", "task_type", "score", "reason")
 HINTS = "How skills did at earlier work, by task_type (mean score from 0 to 10):"
 SCHEMA = """
@@ -47,11 +55,15 @@ CREATE TABLE IF NOT EXISTS scores (
 )
 """
 INSERT = "INSERT INTO scores VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (source) DO NOTHING"
-MEANS = """
-SELECT task_type, skill_type, AVG(score), COUNT(*) FROM scores
-GROUP BY task_type, skill_type HAVING COUNT(*) >= ? ORDER BY AVG(score) DESC, COUNT(*) DESC, skill_type
+USABLE = """
+typeof(skill_type) = 'text' AND typeof(task_type) = 'text' AND typeof(score) IN ('real', 'integer') AND score BETWEEN 0 AND 10
 """
-SCORES = "SELECT skill_type, task_type, score, run FROM scores ORDER BY rowid"
+"""Another program may have written to the file what this one would not."""
+MEANS = f"""
+SELECT task_type, skill_type, AVG(score), COUNT(*) FROM scores WHERE {USABLE}
+GROUP BY task_type, skill_type HAVING COUNT(*) >= ? ORDER BY AVG(score) DESC, COUNT(*) DESC, skill_type
+"""  # noqa: S608 - all of it stands here
+SCORES = f"SELECT skill_type, task_type, score, run FROM scores WHERE {USABLE} ORDER BY rowid"  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,16 +83,11 @@ class Scored:
     ) -> Scored:
         """The score, with names on one line; ``BadInput`` for a score outside 0 to 10, and for a name that is none."""
         names = {"skill_type": _name(skill_type, "skill_type"), "task_type": _name(task_type, "task_type")}
-        if (
-            isinstance(score, bool)
-            or not isinstance(score, int | float)
-            or not math.isfinite(score)
-            or not 0 <= score <= 10
-        ):
+        if isinstance(score, bool) or not isinstance(score, Real) or not 0 <= score <= 10:  # type: ignore[operator]
             raise BadInput(f"The score {score!r:.40} is no number from 0 to 10.", "Give such a number.")
         if not isinstance(reason, str):
             raise BadInput(f"The reason is {reason!r:.40}.", "Give a text, or leave it out.")
-        return cls(**names, score=float(score), reason=reason, **origin)
+        return cls(**names, score=float(score), reason=mended(reason), **origin)
 
     def row(self, at: str) -> tuple[object, ...]:
         """The row of the table."""
@@ -91,6 +98,17 @@ def _name(name: object, what: str) -> str:
     if not isinstance(name, str) or not folded(name):
         raise BadInput(f"The {what} is {name!r:.40}.", "Give a word or two.")
     return folded(name)
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise BadInput(f"top_k is {value!r:.40}.", "Give a whole number of at least 1.")
+    return int(value)
+
+
+def _check_names(skills: object) -> None:
+    if isinstance(skills, str) or not isinstance(skills, Collection):
+        raise BadInput(f"skills is {skills!r:.40}.", "Give a list of their names, or none for all of them.")
 
 
 def folded(name: str) -> str:
@@ -138,9 +156,9 @@ class SkillRegistry:
             return 0
         with self._told("written"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with contextlib.closing(sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT, isolation_level=None)) as open_:
+            with contextlib.closing(_connected(str(self.path))) as open_:
                 # At once, so that one writer waits for the other: a lock that is raised later is refused instead.
-                open_.execute("BEGIN IMMEDIATE")
+                _waited(lambda: open_.execute("BEGIN IMMEDIATE"))
                 open_.execute(SCHEMA)
                 before = open_.total_changes
                 open_.executemany(INSERT, rows)
@@ -154,16 +172,16 @@ class SkillRegistry:
 
         Each is ``skill_type``, ``avg_score`` (0 to 10) and ``sample_count``; those with fewer than 3 samples are left out.
         """
-        if top_k < 1:
-            raise BadInput(f"top_k is {top_k!r}.", "Give a whole number of at least 1.")
-        found = [row for row in self._rows(MEANS, (LEAST_SAMPLES,)) if row[0] == folded(task_type)]
-        return [{"skill_type": skill, "avg_score": mean, "sample_count": n} for _, skill, mean, n in found[:top_k]]
+        most, task = _count(top_k), _name(task_type, "task_type")
+        found = [row for row in self._rows(MEANS, (LEAST_SAMPLES,)) if row[0] == task]
+        return [{"skill_type": skill, "avg_score": mean, "sample_count": n} for _, skill, mean, n in found[:most]]
 
     def get_hints(self, skills: Collection[str] = ()) -> str:
         """What a planner is told: for the 12 commonest types of task the best skills; empty where too little is known.
 
         ``skills``: only of these; none given: of all.
         """
+        _check_names(skills)
         found: dict[str, list[tuple[str, float, int]]] = {}
         for task, *told in self._rows(MEANS, (LEAST_SAMPLES,)):
             if not skills or told[0] in skills:
@@ -189,21 +207,42 @@ class SkillRegistry:
             if not self.path.exists():
                 return []
             # Not to be made, but to be mended: a writer that was killed leaves something to roll back.
-            uri = f"{self.path.as_uri()}?mode=rw"
-            with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=SECONDS_TO_WAIT)) as open_:
-                made = open_.execute("SELECT 1 FROM sqlite_master WHERE name = 'scores'").fetchone()
-                return open_.execute(query, values).fetchall() if made else []
+            with contextlib.closing(_connected(f"{self.path.as_uri()}?mode=rw")) as open_:
+                made = _waited(lambda: open_.execute("SELECT 1 FROM sqlite_master WHERE name = 'scores'").fetchone())
+                rows = _waited(lambda: open_.execute(query, values).fetchall()) if made else []
+        return [(folded(first), folded(second), *rest) for first, second, *rest in rows]
 
     @contextlib.contextmanager
     def _told(self, what: str) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError, ValueError) as error:
+        except (sqlite3.Error, OSError, ValueError) as error:  # ValueError: a path with a NUL in it
             why = (error.strerror if isinstance(error, OSError) else "") or str(error)
             raise BadInput(
                 f"The skill registry {self.path} cannot be {what}: {why}.",
                 "Mend it or move it away, or name another: registry=PATH, or 'off' for none.",
             ) from None
+
+
+def _connected(place: str) -> sqlite3.Connection:
+    opened = sqlite3.connect(place, uri=place.startswith("file:"), timeout=SECONDS_AT_ONCE, isolation_level=None)
+    opened.text_factory = lambda found: found.decode("utf-8", "replace")
+    return opened
+
+
+def _waited(ask: Callable[[], T]) -> T:
+    """What the file answers, once others have let go of it; a person who stops the run is heard meanwhile."""
+    end = time.monotonic() + SECONDS_TO_WAIT
+    while True:
+        try:
+            return ask()
+        except sqlite3.OperationalError as error:
+            if (
+                error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+                or time.monotonic() > end
+            ):
+                raise
+        look_up()
 
 
 def frame_of(rows: Iterable[tuple[Any, ...]]) -> DataFrame:
@@ -212,7 +251,7 @@ def frame_of(rows: Iterable[tuple[Any, ...]]) -> DataFrame:
 
     scores: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for number, (skill, task, score, run) in enumerate(rows):
-        scores.setdefault((skill, task), []).append((score, run or f"by hand {number}"))
+        scores.setdefault((skill, task), []).append((score, str(run) if run else f"by hand {number}"))
     found = [(*names, *_mean(given)) for names, given in scores.items()]
     found.sort(key=lambda row: (row[1], -row[2], row[0]))
     types = {"skill_type": "string", "task_type": "string", "mean": "float64", "sample_count": "Int64"}
@@ -261,7 +300,7 @@ def _seeds(path: Path) -> Iterator[Scored]:
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or str(error)
         raise BadInput(f"{path} cannot be read: {why}.", "Give a CSV file in UTF-8.") from None
-    rows = csv.reader(text.splitlines(keepends=True), strict=True)
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)  # lines end where a CSV file's do, not at U+2028
     name = hashlib.sha256(content).hexdigest()[:16]
     heads: list[str] | None = None
     try:
