@@ -14,13 +14,20 @@ from .run import Run
 def worked(run: Run) -> float:
     """Seconds in which a phase of an agent was carried out: what several did at the same time counts once.
 
-    A section tells when its phase ended and how long it took. A phase that was cut off is in no section and not counted.
+    A section tells when its phase ended and how long it took. A phase that was cut off is in no section and not counted. The
+    time of day may have been set while they were carried out: it decides only how much was done at the same time, which is
+    nothing where one step is worked on at once, and else at most so many phases.
     """
+    spans = sorted(_spans(run))
+    whole = sum(ended - began for began, ended in spans)
+    most = run.settings.get("max_parallel")
+    if not isinstance(most, int) or most <= 1:
+        return whole
     total, reached = 0.0, float("-inf")
-    for began, ended in sorted(_spans(run)):
+    for began, ended in spans:
         total += max(0.0, ended - max(began, reached))
         reached = max(reached, ended)
-    return total
+    return max(total, whole / most)
 
 
 def _spans(run: Run) -> Iterator[tuple[float, float]]:

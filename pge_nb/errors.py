@@ -12,6 +12,11 @@ PgeError
 
 from __future__ import annotations
 
+import re
+
+COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that a terminal would carry out, or that reorder others; a fact may quote a file, a reply or an exception."""
+
 
 class PgeError(Exception):
     """An error that a person can act on.
@@ -25,10 +30,10 @@ class PgeError(Exception):
         self.next_move = next_move
 
     def __str__(self) -> str:
-        return f"{self.fact}\n{self.next_move}"
+        return _harmless(f"{self.fact}\n{self.next_move}")
 
     def _render_traceback_(self) -> list[str]:
-        return [f"{type(self).__name__}: {self.fact}", self.next_move]
+        return [_harmless(f"{type(self).__name__}: {self.fact}"), _harmless(self.next_move)]
 
 
 class BadInput(PgeError):
@@ -64,3 +69,7 @@ class Stopped(KeyboardInterrupt):
 
     def _render_traceback_(self) -> list[str]:
         return ["Stopped.", "%pge shows where the run stands, and %pge resume goes on from there."]
+
+
+def _harmless(text: str) -> str:
+    return COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

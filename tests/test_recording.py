@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -297,6 +298,29 @@ def test_a_file_cut_anywhere_in_its_last_line_is_read_and_continued(path):
         log.reply(request("two"))
         assert [line["line"] for line in lines(path)][-2:] == ["reserved", "settled"]
         assert [aside.read_bytes() for aside in log.torn] == ([whole[start:cut]] if cut > start else [])
+
+
+def test_a_log_that_is_taken_away_meanwhile_keeps_what_is_paid_from_then_on(path):
+    log = recording(path, Scripted(told("one"), told("two"), told("again")))
+    log.reply(request("one"))
+    path.unlink()
+    assert log.reply(request("two")).text == "two"
+    assert log.spent().calls == 2
+    later = Scripted(told("new"))
+    again = recording(path, later)
+    assert again.reply(request("two")).text == "two"
+    assert later.asked == []
+    assert not again.torn
+
+
+def test_a_log_that_is_cut_meanwhile_is_not_written_to(path):
+    log = recording(path, Scripted(told("one"), told("two")))
+    log.reply(request("one"))
+    os.truncate(path, path.stat().st_size - 9)
+    before = path.read_bytes()
+    with pytest.raises(StateDamaged, match="shorter than it was"):
+        log.reply(request("two"))
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("tail", [b"\0" * 40, b"\0" * 40 + b"\n", b'{"line":"sett\n'])

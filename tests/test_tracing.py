@@ -318,6 +318,13 @@ def test_a_trace_is_not_written_into_what_is_something_else(
     assert shell.cell("%pge verify").error is None
 
 
+def test_a_trace_that_is_refused_leaves_no_run_begun(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert "holds no trace" in shell.cell("%pge run --practice stats --trace notes.txt").text
+    assert not (tmp_path / "shared_state.md").exists()
+    assert shell.cell("%pge run --practice stats").view.mark == "passed"
+
+
 def test_a_trace_that_cannot_be_written_stops_nothing_and_is_told_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     result = PGEHarness(practice(tmp_path, trace=str(tmp_path / "file" / "trace.jsonl"))).run(STATS)

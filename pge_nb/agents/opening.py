@@ -23,6 +23,7 @@ from ..reviews import shipped
 from ..run import Run
 from ..skills.keeping import hints_of, registry_of
 from ..state import StateFile
+from ..tracing import Trace
 from ..workspace import Objects, snapshot
 from .equipment import Equipment, isolation_of
 
@@ -90,6 +91,8 @@ def check(prompt: str, settings: Mapping[str, Json], config: HarnessConfig) -> s
     models, prices = models_in(settings), Prices.load()
     config.limits.check_models(models, prices)
     check_end(settings)
+    if config.trace_path is not None:
+        Trace(config.trace_path, "")  # refuses a file that holds something else
     kernel.HERE.check(models, config.limits, prices)
     return _practice(prompt, settings)
 

@@ -185,6 +185,7 @@ class CallLog:
     def _at_the_end(self) -> Iterator[int]:
         """The file, open to be added to at its last whole line; cut back to that line where the system then refuses."""
         with self.exclusive():
+            self._begin_anew_where_gone()
             self._unseen += self._read_on()
             try:
                 self._move_torn_aside()
@@ -227,6 +228,20 @@ class CallLog:
             self._count += 1
             start = stop + 1
         return found
+
+    def _begin_anew_where_gone(self) -> None:
+        """A file that was taken away is begun again: what comes now is paid for, and is kept at the least.
+
+        ``StateDamaged`` for one that is shorter than it was, which may hold anything.
+        """
+        size = self.path.stat().st_size if self.path.exists() else 0
+        if size == 0:
+            self._end = self._count = 0
+        elif size < self._end:
+            raise StateDamaged(
+                f"{self.path} is shorter than it was: somebody has cut it.",
+                "Put back a whole copy of it, or move it away: what it holds would be asked and paid again.",
+            )
 
     def _bytes_from(self, start: int) -> bytes:
         try:

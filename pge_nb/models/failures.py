@@ -19,6 +19,8 @@ PASSING = frozenset({"rate_limit_error", "overloaded_error", "api_error", "timeo
 """The API's words for what passes by itself."""
 PASSING_STATUS = frozenset({408, 409, 429, 529})
 """Beside all from 500 on."""
+MOST_ASKED = 30 * 86_400.0
+"""Seconds; more is a mistake of the server."""
 
 
 class Lost(Exception):
@@ -124,16 +126,20 @@ def is_passing(error: Exception) -> bool:
 
 
 def wait_asked(headers: Mapping[str, str]) -> float | None:
-    """The seconds that an answer asks to wait, told in milliseconds, in seconds or as a date; None where it tells none."""
+    """The seconds that an answer asks to wait, told in milliseconds, in seconds or as a date; None where it tells none.
+
+    More than a month counts as one.
+    """
     told = [(headers.get("retry-after-ms"), 1_000.0), (headers.get("retry-after"), 1.0)]
     for text, in_a_second in told:
         try:
             seconds = float(text or "") / in_a_second
         except ValueError:
             continue
-        return seconds if math.isfinite(seconds) and seconds >= 0 else None
+        return min(seconds, MOST_ASKED) if math.isfinite(seconds) and seconds >= 0 else None
     try:
-        return max(0.0, parsedate_to_datetime(headers.get("retry-after") or "").timestamp() - time.time())
+        until = parsedate_to_datetime(headers.get("retry-after") or "").timestamp()
+        return min(max(0.0, until - time.time()), MOST_ASKED)
     except (ValueError, TypeError, OverflowError, OSError):
         return None
 
