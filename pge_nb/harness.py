@@ -234,6 +234,11 @@ class PGEHarness:
     def _answered(self, question: Question, choice: Choice, text: str, step: int | None) -> Run:
         if choice not in question.choices:
             raise BadInput(f"{choice!r} is no answer to this.", f"Answer one of {', '.join(question.choices)}.")
+        if choice == "approve" and step is None and text.strip():
+            raise BadInput(
+                "A plan that is approved stands as it is: nobody would be told these words.",
+                "%pge answer retry, and your words behind it, has it made again; %pge answer approve takes it.",
+            )
         if choice == "retry" and "approve" in question.choices and not text.strip():
             raise BadInput("Nothing says what is to be otherwise.", "%pge answer retry, and your words behind it.")
         self.state.append(Record(payload=Answer(choice=choice, text=text.strip()), by="person", step=step))

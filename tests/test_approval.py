@@ -346,3 +346,20 @@ def test_a_plan_in_which_a_step_was_cut_is_asked_about_and_one_that_stayed_is_no
     assert run.plan.replan.by == ()
     assert run.approval() is None
     assert run.state(1) == "asking"
+
+
+def test_words_that_nobody_would_be_told_are_refused(tmp_path: Path) -> None:
+    mine = harness(tmp_path, approve="plan")
+    mine.run(STATS)
+    before = mine.state.path.read_bytes()
+    with pytest.raises(BadInput, match="nobody would be told these words"):
+        mine.answer("approve", "Leave out the second step.")
+    assert mine.state.path.read_bytes() == before
+
+
+def test_that_practice_reads_no_hints_is_told_where_one_was_given(shell: Shell) -> None:
+    told = "It plays its task whatever it is told"
+    notes = shell.cell("%pge run --practice stats --approve plan").view.notes
+    assert not any(told in note for note in notes)
+    notes = shell.cell("%pge answer retry Leave out the second step.").view.notes
+    assert any(told in note for note in notes)

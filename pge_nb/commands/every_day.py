@@ -30,7 +30,7 @@ from .estimating import ahead
 from .here import Here, NoWidgets
 from .rehearsing import DryRun, rehearsed, rehearsed_further
 from .sent import parts
-from .standing import run_view
+from .standing import ELSEWHERE, at_hand, outcome, run_view
 from .use_it import side_of
 
 What = Literal[
@@ -111,7 +111,7 @@ def show(
         view = _shown(then, what, place, verdict)
     if what not in WITHOUT_VERDICTS:
         here.shows_verdicts(then, place.step, place.attempt)
-    view = view if there is here else of(text.partition(":")[0], view)
+    view = at_hand(view, run, there.path) if there is here else of(text.partition(":")[0], view)
     if at_ is not None:
         return _dated(view, at_, len(run.sections) - 1, " ".join(("%pge show", what, *at)))
     return replace(view, notes=(*view.notes, *there.news(run)))
@@ -164,6 +164,11 @@ def answer(
     run = here.needs_run()
     harness = harness_over(here, run)
     harness.answer(choice, body.strip() or " ".join(hint), step)
+    if outcome(harness.state.read(), here.path) == ELSEWHERE:
+        view = run_view(harness.state.read(), here.path)
+        return replace(
+            view, notes=(*view.notes, "Your answer is in the file: the process that is at work goes on with it.")
+        )
     return carry_on(here, harness, raise_=raise_, detach=detach, widgets=not no_widgets)
 
 

@@ -238,7 +238,8 @@ def _say(harness: PGEHarness, cell: Cell, ready: Phase, body: str) -> None:
     if not body or cell == "plan" or ready.step is None:
         return
     if _told_so_far(harness.state.read(), cell).waiting.get(ready.step) != body:
-        harness.say(cell, ready.step, body)
+        with harness.state.running():  # where another process is at it, this cell is refused, and so is what it says
+            harness.say(cell, ready.step, body)
 
 
 def _not_due(run: Run, cell: Cell, body: str) -> BadInput:

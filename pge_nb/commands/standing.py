@@ -36,6 +36,11 @@ def _at_it(run: Run, state: Path) -> Holder | None:
         return Holder.this()
 
 
+def at_hand(view: View, run: Run, state: Path) -> View:
+    """A view of the run with a next action that can be done here: where another process is at it, that is to look."""
+    return replace(view, next="%pge") if "resume" in view.next and outcome(run, state) == ELSEWHERE else view
+
+
 def run_view(run: Run, state: Path) -> View:
     """The whole run, with this outcome; one that another process is at has nothing to be done about it here."""
     who = _at_it(run, state)

@@ -16,6 +16,9 @@ WHOM = {
     "evaluate": "words to the evaluator",
 }
 
+READ_BY_AGENTS = frozenset({WHOM["generate"], WHOM["evaluate"], "answer: retry", "answer: approve"})
+"""What asks for nothing but that an agent reads it; words to a contract are checks as well."""
+
 
 def said_rows(run: Run) -> Iterator[tuple[int, int | str, str, str]]:
     """Section, step ("-" for the whole run), what it is, and the words; whole, in order."""
