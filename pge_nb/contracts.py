@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from .abreast import shared_with
@@ -11,6 +10,7 @@ from .phases import takes_part
 from .prose import counted
 from .records import Check, Proposal, Response, StepContract
 from .run import Run
+from .sentences import module_of, said_case
 from .verdict import JUDGE
 
 
@@ -20,8 +20,8 @@ def settled(run: Run, step: int) -> StepContract:
     A step that goes on in a file of an earlier step may not break it: what was checked there by a review is checked again.
     """
     if not takes_part(run.settings, "contract"):
-        return _with_amendments(_of_the_plan(run, step), run.amendments(step, "contract"))
-    contract = _with_amendments(_negotiated(run, step), run.amendments(step, "contract"))
+        return _with_amendments(_of_the_plan(run, step), run, step)
+    contract = _with_amendments(_negotiated(run, step), run, step)
     carried = _carried(run, step, contract)
     if not carried:
         return contract
@@ -41,16 +41,24 @@ def _of_the_plan(run: Run, step: int) -> StepContract:
     )
 
 
-def _with_amendments(contract: StepContract, texts: Iterable[str]) -> StepContract:
-    """The contract with what a person asked for: what no check says yet is one more check, a line each, for the judge."""
+def _with_amendments(contract: StepContract, run: Run, step: int) -> StepContract:
+    """The contract with what a person asked for: what no check says yet is one more check, a line each."""
     known = {_folded(check.says) for check in contract.checks}
-    asked = [line.strip().lstrip("-* ") for text in texts for line in text.split("\n")]
+    asked = [line.strip().lstrip("-* ") for text in run.amendments(step, "contract") for line in text.split("\n")]
     lines = [line for line in dict.fromkeys(asked) if line and _folded(line) not in known]
     if not lines:
         return contract
-    added = tuple(Check(id=f"c{n}", says=line) for n, line in enumerate(lines, len(contract.checks) + 1))
+    module = module_of(contract.deliverables)
+    first = len(contract.checks) + 1
+    added = tuple(_asked(f"c{n}", line, module) for n, line in enumerate(lines, first))
     origin = f"{contract.origin}; {counted(len(added), 'check')} added by a person"
     return replace(contract, checks=(*contract.checks, *added), origin=origin)
+
+
+def _asked(name: str, line: str, module: str | None) -> Check:
+    """A check in a person's words: one that says a call and what comes of it, as ``f(1) == 2``, is run; else it is judged."""
+    case = said_case(line, module) if module else None
+    return Check(id=name, says=line, method="oracle", args=case) if case else Check(id=name, says=line)
 
 
 def _folded(sentence: str) -> str:

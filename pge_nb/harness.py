@@ -222,7 +222,10 @@ class PGEHarness:
         if not asking:
             raise BadInput("No question is open.", "%pge shows where the run stands.")
         if step is None and len(asking) > 1:
-            raise BadInput(f"Questions are open for steps {', '.join(map(str, asking))}.", "Say which step you answer.")
+            raise BadInput(
+                f"Questions are open for steps {', '.join(map(str, asking))}.",
+                f"Say which one: %pge answer {choice} --step {asking[0]}, or all of them: --all.",
+            )
         if step is not None and step not in asking:
             raise BadInput(f"Step {step} asks nothing.", f"Open: step {', '.join(map(str, asking))}.")
         step = asking[0] if step is None else step

@@ -363,3 +363,56 @@ def test_that_practice_reads_no_hints_is_told_where_one_was_given(shell: Shell) 
     assert not any(told in note for note in notes)
     notes = shell.cell("%pge answer retry Leave out the second step.").view.notes
     assert any(told in note for note in notes)
+
+
+def test_a_notebook_with_answers_is_run_again_from_its_top(shell: Shell, tmp_path: Path) -> None:
+    """After a restart, and in the same kernel: each answer is met again, in order, and nobody is asked anything."""
+    cells = (
+        "%pge run --practice stats --approve contract",
+        "%pge answer approve",
+        "%pge answer retry Say where the result is rounded.",
+        "%pge answer approve",
+    )
+    views = [shell.cell(cell).view for cell in cells]
+    assert views[0].mark == "paused"
+    written = (tmp_path / "shared_state.md").read_bytes()
+    for again in (shell, Shell()):
+        for cell in cells:
+            ran = again.cell(cell)
+            assert ran.error is None, ran.text
+        assert (tmp_path / "shared_state.md").read_bytes() == written
+        assert any("This was answered before, in section" in note for note in ran.view.notes)
+
+
+def answers(place: Path) -> int:
+    return sum(isinstance(section.payload, Answer) for section in open_run(place).sections)
+
+
+def test_an_answer_of_before_can_be_given_again_to_a_new_question(shell: Shell, tmp_path: Path) -> None:
+    shell.cell("%config PGE.on_exhausted = ['ask']")
+    shell.cell("%pge run --practice stats --seed 2 --skill 0 --max-retries 0")
+    shell.cell("%pge answer retry")
+    assert shell.cell("%pge answer retry").error is None  # this kernel has met the first: it is a new one
+    assert answers(tmp_path) == 2
+    other = Shell()
+    for more in (0, 0, 1):  # a new kernel meets the two of before first, and says so
+        notes = other.cell("%pge answer retry").view.notes
+        assert answers(tmp_path) == 2 + more
+        assert any("The same line answers the question that is open now." in note for note in notes) is (more == 0)
+
+
+def test_all_questions_of_a_kind_are_answered_in_one_line(shell: Shell, tmp_path: Path) -> None:
+    shell.cell("%config PGE.on_exhausted = ['ask']")
+    shell.cell("%pge run --practice generated:steps=4,dag=free,seed=3 --seed 2 --skill 0 --max-retries 0 --parallel 4")
+    run = open_run(tmp_path)
+    asking = [step.number for step in run.steps if run.state(step.number) == "asking"]
+    assert len(asking) > 1
+    told = shell.cell("%pge answer advance")
+    assert isinstance(told.error, BadInput)
+    assert f"%pge answer advance --step {asking[0]}, or all of them: --all." in told.error.next_move
+    assert "No open question has the answer 'approve'" in shell.cell("%pge answer approve --all").text
+    assert "Both --step and --all" in shell.cell(f"%pge answer advance --all --step {asking[0]}").text
+    assert answers(tmp_path) == 0
+    shell.cell("%pge answer advance --all")
+    assert answers(tmp_path) == len(asking)
+    assert all(open_run(tmp_path).state(step) == "advanced" for step in asking)

@@ -28,7 +28,7 @@ from pge_nb.display import Table, View
 from pge_nb.markdown import said
 from pge_nb.records import Check, Criterion
 from pge_nb.reviews import shipped
-from pge_nb.reviews.sentences import said_call, said_case
+from pge_nb.sentences import said_call, said_case
 from pge_nb.state import open_run
 from pge_nb.verdict import Claim, folded, grade
 

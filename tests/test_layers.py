@@ -33,7 +33,7 @@ LAYERS = """
     detached
     state workspace models prompts
     sections
-    prose latex readings
+    prose latex readings sentences
     study_prose
     sandbox bank phases redaction framing disk markdown walking tracing
     abreast clock runs

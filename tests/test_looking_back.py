@@ -96,3 +96,21 @@ def test_looking_back_writes_nothing(ran: Shell, tmp_path: Path) -> None:
         for what in ("run", "plan", "contract", "evaluations", "trajectory", "decisions", "cost", "prompt"):
             assert ran.cell(f"%pge show {what} --at {number};").error is None, (what, number)
     assert bytes_of() == before
+
+
+def test_the_cost_of_then_counts_no_call_that_was_made_later(ran: Shell, tmp_path: Path) -> None:
+    for section in open_run(tmp_path).sections[:-1]:
+        frame = ran.cell(f"%pge show cost --at {section.seq}").view.df
+        made = [len(getattr(one.payload, "calls", ())) for one in open_run(tmp_path).sections[: section.seq + 1]]
+        assert frame["calls"].sum() == sum(made)
+        assert "unfinished" not in set(frame["phase"])
+
+
+def test_a_verdict_that_nothing_has_is_told_as_such(ran: Shell, tmp_path: Path) -> None:
+    assert (
+        "Nothing that was found there is unmeasured"
+        in ran.cell("%pge show evaluations --verdict unmeasured").view.plain()
+    )
+    assert "Nothing that was found there is unmeasured; it was evaluated 1 time." in (
+        ran.cell("%pge show evaluations 1.1 --verdict unmeasured").view.plain()
+    )

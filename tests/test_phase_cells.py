@@ -220,3 +220,21 @@ def test_two_phases_in_a_place_of_its_own_and_an_earlier_run_is_only_looked_at(s
     assert state(tmp_path / "mine").contract(1) is not None
     assert shell.cell("%pge generate mine:1.1").error is None
     assert "The nearest is mine:1.1." in shell.cell("%pge generate mine:1.9").text
+
+
+def test_a_line_that_says_a_call_and_what_comes_of_it_is_run(shell: Shell, tmp_path: Path) -> None:
+    shell.cell(BEGIN)
+    shell.cell("%%pge contract\nEvery function has a docstring.\nmean([1, 3]) == 2\n`mean([])` raises ValueError")
+    contract = state(tmp_path).contract(1)
+    assert contract is not None
+    judged, returns, raises = contract.checks[-3:]
+    assert (judged.method, judged.args) == ("judge", {})
+    assert (returns.method, returns.args) == ("oracle", {"call": "stats.mean", "args": [[1, 3]], "returns": 2})
+    assert (raises.method, raises.args) == ("oracle", {"call": "stats.mean", "args": [[]], "raises": "ValueError"})
+    assert "oracle" in shell.cell("%pge show contract 1").view.plain()
+    shell.cell("%pge generate")
+    shell.cell("%pge evaluate")
+    report = state(tmp_path).evaluation(1, 1)
+    assert report is not None
+    by = {one.on: one.by for one in report.findings}
+    assert {by[returns.id], by[raises.id]} == {"oracle"}

@@ -4,7 +4,7 @@ import pytest
 
 from pge_nb.records import Check
 from pge_nb.reviews import shipped
-from pge_nb.reviews.sentences import said_call, said_case
+from pge_nb.sentences import said_call, said_case
 
 
 @pytest.mark.parametrize(

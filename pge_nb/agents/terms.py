@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..payloads import Json, compact
 from ..prose import counted
 from ..records import Check
 from ..reviews import Review
-from ..reviews.sentences import said_case
 from ..run import Run
+from ..sentences import module_of, said_case
 from ..verdict import JUDGE, folded
 from ..workspace import clash, composed, refused
 from .replies import Unusable
@@ -195,12 +195,6 @@ def answer_shape(deliverables: tuple[str, ...], checks: tuple[Check, ...]) -> st
         "Otherwise your own version, whole; this is the proposal in that shape, for you to change:\n"
         f'{{"agreed": false, "reason": "<why>", {listed}'
     )
-
-
-def module_of(deliverables: Sequence[str]) -> str | None:
-    """The module that the only Python file among the deliverables makes; None where there is none, or several."""
-    modules = [path[:-3].replace("/", ".") for path in deliverables if path.endswith(".py")]
-    return modules[0] if len(modules) == 1 and all(part.isidentifier() for part in modules[0].split(".")) else None
 
 
 def proposal_shape(deliverables: tuple[str, ...], sentences: tuple[str, ...]) -> str:

@@ -16,9 +16,10 @@ from ..models import Request
 from ..models.choose import is_practice
 from ..phases import due
 from ..prose import counted
-from ..records import Choice, Role, Verdict
+from ..records import Answer, Choice, Role, Section, Verdict
 from ..run import Run
 from ..skills import frozen_in
+from ..views.ends import open_questions
 from ..views.hidden import hidden_view
 from ..views.skilled import skills_view
 from ..widgets.progress import Quiet
@@ -101,6 +102,8 @@ def show(
     text = " ".join(at[1:] if role else at)
     there, run, place = located(text, here)
     then = run if at_ is None else as_of(run, at_)
+    if what == "cost" and len(then.sections) < len(run.sections):
+        then = Run(then.sections)  # the call log does not tell which calls were not made yet
     if what == "prompt":
         view = prompt(there, then, role, place)
     elif what == "run":
@@ -113,6 +116,10 @@ def show(
         here.shows_verdicts(then, place.step, place.attempt)
     view = at_hand(view, run, there.path) if there is here else of(text.partition(":")[0], view)
     if at_ is not None:
+        if what == "cost":
+            view = replace(
+                view, notes=(*view.notes, "Of sections alone: calls that no section rests on are not counted here.")
+            )
         return _dated(view, at_, len(run.sections) - 1, " ".join(("%pge show", what, *at)))
     return replace(view, notes=(*view.notes, *there.news(run)))
 
@@ -156,6 +163,7 @@ def answer(
     *hint: Annotated[str, "words for whoever is to do it again: planner, those who negotiate, or generator"],
     body: str = "",
     step: Annotated[int | None, "the step, where several ask"] = None,
+    all_: Annotated[bool, "every question that is open and has this choice"] = False,
     raise_: Annotated[bool, "an error where the run does not pass, for CI"] = False,
     detach: Annotated[bool, "go on in a process of its own: the kernel is free at once"] = False,
     no_widgets: NoWidgets = False,
@@ -163,13 +171,48 @@ def answer(
     """Answer the open question (approve, retry, keep, advance or stop), and go on."""
     run = here.needs_run()
     harness = harness_over(here, run)
-    harness.answer(choice, body.strip() or " ".join(hint), step)
-    if outcome(harness.state.read(), here.path) == ELSEWHERE:
-        view = run_view(harness.state.read(), here.path)
+    words = body.strip() or " ".join(hint)
+    if (given := _given(here, run, Answer(choice=choice, text=words), step)) is not None:
+        here.shown.add(given.sha256)
+        told = f"This was answered before, in section {given.seq}: nobody was told it again."
+        again = "The same line answers the question that is open now." if open_questions(run) else ""
+        here.shows_verdicts(run)
+        view = run_view(run, here.path)
+        return replace(view, notes=(*view.notes, " ".join(filter(None, (told, again)))))
+    for one in _asking(run, choice, step) if all_ else [step]:
+        here.shown.update(section.sha256 for section in _answers(harness.answer(choice, words, one))[-1:])
+    run = harness.state.read()
+    if outcome(run, here.path) == ELSEWHERE:
+        here.shows_verdicts(run)
+        view = run_view(run, here.path)
         return replace(
             view, notes=(*view.notes, "Your answer is in the file: the process that is at work goes on with it.")
         )
     return carry_on(here, harness, raise_=raise_, detach=detach, widgets=not no_widgets)
+
+
+def _given(here: Here, run: Run, answer: Answer, step: int | None) -> Section | None:
+    """The same answer of before, where the notebook is run again from its top: the oldest that this kernel has not met.
+
+    One that it has met is meant anew where a question is open.
+    """
+    same = [one for one in _answers(run) if one.payload == answer and step in (None, one.record.step)]
+    unmet = [one for one in same if one.sha256 not in here.shown]
+    return next(iter(unmet), None if open_questions(run) or not same else same[-1])
+
+
+def _asking(run: Run, choice: Choice, step: int | None) -> list[int | None]:
+    """The steps whose questions have the choice; ``BadInput`` where there is none."""
+    if step is not None:
+        raise BadInput("Both --step and --all were given.", "Give one of them.")
+    asking = [number for number, question in open_questions(run) if choice in question.choices]
+    if not asking:
+        raise BadInput(f"No open question has the answer {choice!r}.", "%pge shows what is asked.")
+    return asking
+
+
+def _answers(run: Run) -> list[Section]:
+    return [section for section in run.sections if isinstance(section.payload, Answer)]
 
 
 def resume(

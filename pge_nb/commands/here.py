@@ -177,7 +177,7 @@ class Here:
             others = ", ".join(f"%pge {name}" for name in ([near] if near else there))
             raise BadInput(
                 f"Nothing was begun at {self.path}.",
-                f"Look at another task: {others}." if others else "Begin with %%pge run.",
+                f"Look at another task: {others}" if others else "Begin with %%pge run.",
             )
         return run
 

@@ -24,9 +24,9 @@ from ..errors import BadInput
 from ..payloads import Json, encode
 from ..records import Check
 from ..sandbox import Ran, run, standing
+from ..sentences import said_call
 from ..workspace import Tree
 from . import Outcome, args_of, misfit
-from .sentences import said_call
 
 CHILD = Path(__file__).with_name("oracle_child.py")
 OPEN_CASES = "strong for the inputs shown: they stand in the contract, so an artifact can be fitted to them"

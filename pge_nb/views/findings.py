@@ -29,7 +29,15 @@ def findings_tables(
     steps = [run.step(step).number] if step is not None else [one.number for one in run.every_step]
     chosen = _Chosen(attempt=attempt, on=on, verdict=verdict, standing=standing)
     tables = [table for number in steps for table in _tables(run, number, chosen)]
-    yield from tables or [Words("Nothing was evaluated there yet.")]
+    yield from tables or [Words(_none(run, steps, attempt, verdict))]
+
+
+def _none(run: Run, steps: Sequence[int], attempt: int | None, verdict: Verdict | None) -> str:
+    """Why there is nothing to show."""
+    judged = [one for step in steps for one in run.of("evaluation", step) if attempt in (None, one.record.attempt)]
+    if not judged:
+        return "Nothing was evaluated there yet."
+    return f"Nothing that was found there is {verdict}; it was evaluated {counted(len(judged), 'time')}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

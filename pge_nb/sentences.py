@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import BadInput
-from ..payloads import Json, encode
+from .errors import BadInput
+from .payloads import Json, encode
 
 MAX_CALL = 500
 LATIN = r"A-Za-z0-9_\u00c0-\u024f"
@@ -70,6 +70,12 @@ def said_case(sentence: str, module: str) -> dict[str, Json] | None:
     if said.kwargs:
         return {"call": call, "cases": [{"args": list(said.args), "kwargs": dict(said.kwargs), **outcome}]}
     return {"call": call, "args": list(said.args), **outcome}
+
+
+def module_of(deliverables: Sequence[str]) -> str | None:
+    """The module that the only Python file among the deliverables makes; None where there is none, or several."""
+    modules = [path[:-3].replace("/", ".") for path in deliverables if path.endswith(".py")]
+    return modules[0] if len(modules) == 1 and all(part.isidentifier() for part in modules[0].split(".")) else None
 
 
 def _literal(text: str, call: ast.expr) -> SaidCall | None:
