@@ -224,7 +224,7 @@ class PGEHarness:
         if step is None and len(asking) > 1:
             raise BadInput(
                 f"Questions are open for steps {', '.join(map(str, asking))}.",
-                f"Say which one: %pge answer {choice} --step {asking[0]}, or all of them: --all.",
+                f"Say which one with --step {asking[0]}, or answer all of them with --all.",
             )
         if step is not None and step not in asking:
             raise BadInput(f"Step {step} asks nothing.", f"Open: step {', '.join(map(str, asking))}.")

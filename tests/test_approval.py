@@ -409,7 +409,7 @@ def test_all_questions_of_a_kind_are_answered_in_one_line(shell: Shell, tmp_path
     assert len(asking) > 1
     told = shell.cell("%pge answer advance")
     assert isinstance(told.error, BadInput)
-    assert f"%pge answer advance --step {asking[0]}, or all of them: --all." in told.error.next_move
+    assert f"--step {asking[0]}, or answer all of them with --all." in told.error.next_move
     assert "No open question has the answer 'approve'" in shell.cell("%pge answer approve --all").text
     assert "Both --step and --all" in shell.cell(f"%pge answer advance --all --step {asking[0]}").text
     assert answers(tmp_path) == 0
