@@ -66,9 +66,8 @@ def decide(run: Run, step: int, attempt: int) -> tuple[Decision, Question | None
         return _exhausted(run, step, attempt, *stuck)
     if run.settings.get("until_met") or attempt < attempts_allowed(run.settings, step):
         return _again(run, step, attempt), None
-    return _exhausted(
-        run, step, attempt, "the only attempt failed" if attempt == 1 else f"all {attempt} attempts failed"
-    )
+    few = {1: "the only attempt failed", 2: "both attempts failed"}
+    return _exhausted(run, step, attempt, few.get(attempt, f"all {attempt} attempts failed"))
 
 
 def _whatever(run: Run, step: int, attempt: int, report: EvaluationReport) -> Decision:
@@ -225,7 +224,7 @@ def _replan(run: Run, step: int, attempt: int, spent: str) -> Decision | None:
         return Decision(action="stop", reason=reason, numbers=numbers)
     if run.replan(step) is not None or cuts >= most or not takes_part(run.settings, "planner"):
         return None
-    reason = f"{spent}; it is cut into smaller steps, replan {cuts + 1} of at most {most}"
+    reason = f"{spent}; it is to be cut into smaller steps, replan {cuts + 1} of at most {most}"
     return Decision(action="replan", reason=reason, numbers=numbers | {"replans": cuts + 1})
 
 
@@ -234,7 +233,8 @@ def _not_again(run: Run, step: int) -> str:
     tried, line = run.replan(step), run.line(step)
     if tried is not None:
         return f"; the planner could not cut it into smaller steps ({tried.why})"
-    return f"; step {line[0]} was cut {counted(len(line) - 1, 'time')} already" if len(line) > 1 else ""
+    often = "" if len(line) == 2 else f"{len(line) - 1} times "
+    return f"; step {line[0]} was cut {often}already" if len(line) > 1 else ""
 
 
 def most_replans(settings: Mapping[str, Json]) -> int:

@@ -297,7 +297,7 @@ WAYS: Json = ["keep", "replan", "ask"]
 def test_a_step_is_cut_where_nothing_is_kept_and_before_anybody_is_asked() -> None:
     made = used_up(4, 3, on_exhausted=WAYS)
     assert (made.action, made.attempt) == ("replan", None)
-    assert made.reason == "all 2 attempts failed; it is cut into smaller steps, replan 1 of at most 1"
+    assert made.reason == "both attempts failed; it is to be cut into smaller steps, replan 1 of at most 1"
     assert (made.numbers["replans"], made.numbers["max_replans"]) == (1, 1)
     assert used_up(5.5, 3, on_exhausted=WAYS).action == "keep"
     assert used_up(4, 3, on_exhausted=["ask", "replan"]).action == "ask"
@@ -316,7 +316,7 @@ def test_a_step_and_what_it_was_cut_into_are_cut_so_often(most: int, actions: li
         made = failed(step, hand)
         found.append(made.action)
         if made.action != "replan":
-            assert made.reason.endswith(f"; step 1 was cut {len(found) - 1} time{'s' * (len(found) > 2)} already")
+            assert made.reason.endswith(f"; step 1 was cut {'' if most == 1 else '2 times '}already")
             break
         cut(hand, step, *by, skill=skill)
     assert found == actions

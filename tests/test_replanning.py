@@ -132,7 +132,7 @@ def test_a_step_that_fails_is_cut_and_its_pieces_carry_the_run_to_its_end(carrie
     ]
     decision = run.decision(1)
     assert decision is not None
-    assert decision.reason == "all 2 attempts failed; it is cut into smaller steps, replan 1 of at most 1"
+    assert decision.reason == "both attempts failed; it is to be cut into smaller steps, replan 1 of at most 1"
     assert decision.numbers["replans"] == 1
     assert sorted(run.attempts(1)) == [1, 2]
     # What steps behind the replanned one start from are the pieces' files, whatever their numbers.
@@ -185,7 +185,7 @@ def test_a_step_that_cannot_be_cut_goes_the_next_way_and_the_reason_is_told(carr
     assert decision is not None
     assert plan.replan == r.Replan(step=1, by=(), why="one sum is one sum")
     assert decision.reason == (
-        "all 2 attempts failed; the planner could not cut it into smaller steps (one sum is one sum)"
+        "both attempts failed; the planner could not cut it into smaller steps (one sum is one sum)"
     )
     assert [step.number for step in run.steps] == [1, 2]
     assert run.state(1) == "asking"
@@ -220,7 +220,7 @@ def test_after_max_replans_the_next_way_applies(carried: Callable[..., Run]) -> 
     assert actions(run, 3) == ["refine", "ask"]
     decision = run.decision(3)
     assert decision is not None
-    assert decision.reason == "all 2 attempts failed; step 1 was cut 1 time already"
+    assert decision.reason == "both attempts failed; step 1 was cut already"
     assert run.outcome == "paused"
 
 
@@ -244,7 +244,7 @@ def test_two_replans_in_a_row_with_the_same_skill_that_fail_are_infeasible(carri
     assert decision is not None
     assert decision.action == "stop"
     assert decision.reason == (
-        "all 2 attempts failed; two replans in a row used the skill 'code' and failed: "
+        "both attempts failed; two replans in a row used the skill 'code' and failed: "
         "infeasible with the skills at hand"
     )
     assert decision.numbers["replans"] == 2
@@ -294,7 +294,7 @@ def test_a_replanned_step_stays_wherever_steps_are_listed(carried: Callable[...,
     shown = views.plan_view(run).plain()
     assert "replanned" in shown
     assert (
-        "Steps 3 and 4 stand in place of step 1. All 2 attempts failed; it is cut into smaller steps, replan 1 of at most 1. "
+        "Steps 3 and 4 stand in place of step 1. Both attempts failed; it is to be cut into smaller steps, replan 1 of at most 1. "
         "The planner: sum and difference are two things"
     ) in shown
     assert "replanned" in views.run_view(run).plain()

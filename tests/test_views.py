@@ -327,3 +327,19 @@ def test_a_diff_tells_how_the_verdict_went(tmp_path: Path, shell: Shell) -> None
     shell.cell("%pge run --practice textkit --seed 1;")
     assert "The verdict went from fail (6.6) to pass (9.1)." in words(shell.cell("%pge diff 1.1 1.3").view)
     assert not [one for one in words(compared(tmp_path, {"a": "1"}, {"a": "2"})) if "verdict" in one]
+
+
+def test_a_row_says_why_a_step_stands_so_though_its_checks_are_met(shell: Shell) -> None:
+    view = shell.cell("%pge run --practice stats --seed 4 --skill 0.8 --leniency -1.5 --max-retries 1").view
+    steps = next(block for block in view.blocks if isinstance(block, Table) and block.caption == "Steps")
+    low, kept = steps.rows
+    assert (low[2], low[4]) == ("4 of 4", Mark("fail"))
+    assert str(low[5]).endswith(", too low: correctness")
+    assert (kept[2], kept[4]) == ("4 of 4", Mark("pass"))
+    assert str(kept[5]).endswith(", failed at the gate")
+
+
+def test_the_plan_tells_of_steps_that_were_cut_into_others(shell: Shell) -> None:
+    shell.cell("%config PGE.on_exhausted = ['replan', 'advance']")
+    view = shell.cell("%pge run --practice textkit --seed 3 --skill 0 --max-retries 0").view
+    assert "+ Plan: 6 steps and 3 that were cut into others, 3 criteria" in view.plain()

@@ -42,13 +42,19 @@ def run_view(run: Run) -> View:
     criteria = run.plan.criteria if run.plan else ()
     folds += [
         Fold(
-            summary=f"Plan: {counted(len(run.steps), 'step')}, {counted(len(criteria), 'criterion', 'criteria')}",
+            summary=f"Plan: {_steps_told(run)}, {counted(len(criteria), 'criterion', 'criteria')}",
             blocks=tuple(plan_blocks(run, drawn=len(run.every_step) >= WORTH_DRAWING)),
             see="%pge show plan",
         ),
         Fold(summary=bill(cost), blocks=(cost_table(cost),), see="%pge show cost"),
     ]
     return view_of(run, "run", [_steps(run), *_standing(run), *(folds if run.plan else [])], frames.plan(run))
+
+
+def _steps_told(run: Run) -> str:
+    """How many steps the plan in force has, and how many others stand in the tables."""
+    replaced = len(run.every_step) - len(run.steps)
+    return counted(len(run.steps), "step") + (f" and {replaced:,} that were cut into others" if replaced else "")
 
 
 def _findings(run: Run) -> Fold:
@@ -174,8 +180,20 @@ def _met(run: Run, step: int, report: EvaluationReport | None) -> Cell:
 def _stands(run: Run, step: int, report: EvaluationReport | None) -> tuple[Cell, Cell]:
     accepted, state = run.accepted(step), run.state(step)
     verdict = Mark(report.verdict) if report else None
-    again = graded_again(run, step)
-    return verdict, f"attempt {accepted} {state}{f', {again}' if again else ''}" if accepted else state
+    said = (f"attempt {accepted} {state}", graded_again(run, step)) if accepted else (state,)
+    return verdict, ", ".join(filter(None, (*said, _though(state, report))))
+
+
+def _though(state: str, report: EvaluationReport | None) -> str:
+    """Why a step stands as it does though its checks, or its verdict, would let one think otherwise; empty where they do not."""
+    if report is None:
+        return ""
+    if report.verdict == "pass":
+        return "failed at the gate" if state == "kept" else ""
+    if any(one.about == "check" and one.verdict != "pass" for one in report.findings):
+        return ""
+    low = [one.on for one in report.findings if one.verdict == "fail"]
+    return f"too low: {', '.join(low)}" if low else ""
 
 
 def _contract(run: Run, step: int, only: str | None = None) -> Iterator[Block]:
