@@ -16,7 +16,7 @@ SPECIAL = re.compile(r"[\\`*\[\]<~&$#|]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|(?<=\
 ENTITIES = {"|": "&#124;", "<": "&lt;", "&": "&amp;"}
 WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff]")
 """Letters and marks of Chinese, Japanese and Korean, which leave no blanks between words: a line may end after any."""
-LEADING = re.compile(r"^(?:[-+>]|\d{1,9}[.)])")
+LEADING = re.compile(r"^(?:[-+>]|\d{1,9}[.)](?!\S))")
 RULER = re.compile(r"^[-=:\s]+$")
 
 

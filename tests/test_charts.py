@@ -221,6 +221,27 @@ def test_many_steps_are_small_panels_whose_end_stands_in_their_titles() -> None:
     assert len(charts.png(figure)) < 150_000
 
 
+def test_panels_stand_in_the_order_of_their_steps() -> None:
+    frame = frames.trajectory(long_run(5, 3)).sort_values("attempt", kind="stable").iloc[::-1]
+    titles = [word for word in words(charts.trajectory_chart(frame)) if word.startswith("Step ")]
+    assert titles == [f"Step {number}" for number in range(1, 6)]
+
+
+def test_the_second_grade_of_a_kept_attempt_is_marked_and_told() -> None:
+    run = long_run(2, 3)
+    plan = frames.plan(run).assign(accepted=[2, None], score=[6.5, None], gate_score=[7.0, None])
+    figure = charts.trajectory_chart(frames.trajectory(run), plan=plan)
+    diamonds = [
+        line for axes in figure.axes for line in axes.lines if line.get_marker() == "D" and line.get_zorder() == 4
+    ]
+    assert [(list(line.get_xdata()), list(line.get_ydata())) for line in diamonds] == [([2.2], [6.5])]
+    assert diamonds[0].axes is figure.axes[0]
+    assert "kept, graded again" in words(figure)
+    assert alt_text(frames.trajectory(run), plan=plan).endswith("Step 1 attempt 2 was kept, and graded again: 6.5.")
+    same = charts.trajectory_chart(frames.trajectory(run), plan=plan.assign(score=[7.0, None]))
+    assert "kept, graded again" not in words(same)
+
+
 # Noise, cost and terms
 
 

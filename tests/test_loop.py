@@ -218,6 +218,13 @@ def test_what_is_no_call_ends_the_loop(tmp_path: Path, text: str) -> None:
     assert not bench.written
 
 
+def test_a_turn_that_is_cut_off_before_its_call_is_no_finish(tmp_path: Path) -> None:
+    model = Said(calling(("write", {"path": "calc.py", "content": ADD})), text_reply("Now I", stop_reason="max_tokens"))
+    ended, bench = worked(tmp_path, model)
+    assert ended.ended == "cut"
+    assert "calc.py" in bench.written
+
+
 def test_calls_that_cannot_be_carried_out_are_answered_with_the_reason(tmp_path: Path) -> None:
     malformed = {"type": "tool_use", "id": "t1", "name": "write", "input": {}, "malformed_input": '{"path": "ca'}
     model = Said(

@@ -294,8 +294,8 @@ def test_a_replanned_step_stays_wherever_steps_are_listed(carried: Callable[...,
     shown = views.plan_view(run).plain()
     assert "replanned" in shown
     assert (
-        "Steps 3 and 4 stand in place of step 1. Both attempts failed; it is to be cut into smaller steps, replan 1 of at most 1. "
-        "The planner: sum and difference are two things"
+        "Steps 3 and 4 stand in place of step 1. Both attempts failed; it is to be cut into smaller steps, "
+        "replan 1 of at most 1. The planner: sum and difference are two things"
     ) in shown
     assert "replanned" in views.run_view(run).plain()
     assert {1, 3, 4, 2} == set(frames.evaluations(run)["step"]) == set(frames.checks(run)["step"])

@@ -114,6 +114,15 @@ def test_anything_else_is_refused_with_a_reason(text: str, why: str) -> None:
     assert why in reason(text)
 
 
+def test_a_draft_does_not_stand_for_what_was_cut_off_after_it() -> None:
+    draft, whole = '{"steps": ["a"]}', '{"steps": ["a", "b"]}'
+    cut = f"A draft:\n```json\n{draft}\n```\nThe whole:\n```json\n{whole}"
+    assert json_somewhere(cut) == json.loads(whole), "its end alone is lacking"
+    assert "not JSON" in reason(cut[:-4], json_somewhere)
+    assert json_somewhere(f"{cut}\n```") == json.loads(whole)
+    assert json_somewhere(f"```json\n{draft}\n```\n```") == json.loads(draft), "a fence too many opens nothing"
+
+
 def test_brackets_inside_a_string_are_no_nesting() -> None:
     assert json_alone(json.dumps({"says": "[" * 500})) == {"says": "[" * 500}
 

@@ -48,8 +48,8 @@ class Equipment:
 class Asked(Generic[T]):
     """What came of asking: ``value`` is None when neither the reply nor its repair could be used.
 
-    ``reasons`` holds why, in order; ``calls`` every call made, ``text`` the last reply's raw text, ``cut`` whether that one
-    reached the limit on its length.
+    ``reasons`` holds why, in order; ``calls`` every call made, ``text`` the last reply's raw text, ``cut`` whether that one,
+    used or not, reached the limit on its length.
     """
 
     value: T | None
@@ -105,7 +105,7 @@ def ask(
         reply = equipment.model.reply(request, listen=equipment.listen, stop=equipment.stop)
         calls.append(call_of(request, reply))
     try:
-        return Asked(value=_read(reply, read), reasons=(), calls=tuple(calls), text=reply.text)
+        return Asked(value=_read(reply, read), reasons=(), calls=tuple(calls), text=reply.text, cut=reply.cut)
     except Unusable as error:
         reasons.append(_reason(error, reply))
         again = repair(request, reply, f"{reasons[0]}.\n{error.again}")

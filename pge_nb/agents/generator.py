@@ -51,7 +51,8 @@ RULES_BUDGET = 12_000
 LANGUAGES = {".py": "python", ".md": "markdown", ".json": "json", ".html": "html", ".js": "javascript", ".css": "css"}
 SCORES_SHOWN = 5
 ATTEMPTS_SHOWN = 20
-LIMITS_TOLD = {"turns": "turns", "context": "the tokens of a phase with tools"}
+LIMITS_TOLD = {"turns": "turns", "context": "the tokens of a phase with tools", "cut": "the length of one reply"}
+CUT_OFF = "the reply reached the limit on its length: what it lacks may have been meant to follow"
 
 
 class Generator(Agent):
@@ -318,14 +319,18 @@ class Generator(Agent):
         given = asked.value or Files(files={}, prose=asked.text)
         for path, text in given.files.items():
             bench.write(path, text)
-        notes = (*(f"sent back: {reason}" for reason in asked.reasons), *given.faults)
+        notes = (
+            *(f"sent back: {reason}" for reason in asked.reasons),
+            *given.faults,
+            *([CUT_OFF] if asked.cut else []),
+        )
         return Wrought(log=given.prose, notes=notes, calls=(*(after.calls if after else ()), *asked.calls))
 
     def _with_tools(self, run: Run, phase: Phase, tools: tuple[Tool, ...], bench: Bench) -> Wrought:
         """Turns with tools at the bench; a model that only talks, or writes files as text, is taken at its text."""
         request = self.request(run, phase)
         took = turns(self.equipment, request, tools, bench.use, **turn_limits(run.settings))
-        if took.ended == "silent" and not bench.written:
+        if took.ended in {"silent", "cut"} and not bench.written:
             return self._in_reply(request, bench, took)
         notes = () if took.ended in {"done", "silent"} else (f"ended by the limit on {LIMITS_TOLD[took.ended]}",)
         return Wrought(log="\n".join([took.said, *bench.log]).strip(), notes=notes, calls=took.calls)
@@ -413,6 +418,8 @@ def _some_files(reply: Reply, deliverables: tuple[str, ...]) -> Files:
         raise Unusable("there is no fenced block that names the path of a file")
     if deliverables and not any(path in deliverables for path in given.files):
         raise Unusable(f"there is no fenced block that names one of the deliverables: {', '.join(deliverables)}")
+    if reply.cut and not (deliverables and given.files.keys() >= set(deliverables)):
+        raise Unusable("it was cut off, and more may have been meant to follow; say less beside the files")
     return given
 
 

@@ -27,7 +27,7 @@ MOST_CALLS = 16
 """Tool calls of one turn that are carried out."""
 LONGEST_OUTCOME = 20_000
 """Characters of an outcome that the model is shown."""
-Ended = Literal["done", "silent", "turns", "context"]
+Ended = Literal["done", "silent", "cut", "turns", "context"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,8 @@ class ToolCall:
 class Turns:
     """What came of a loop: all that the model said, the calls made, its last turn, and how it ended.
 
-    ``ended``: by the tool that ends it, by a turn without a call, by the limit on turns, or by that on the context.
+    ``ended``: by the tool that ends it, by a turn without a call, by one that was cut off before it called anything, by the limit
+    on turns, or by that on the context.
     """
 
     said: str
@@ -100,7 +101,7 @@ def turns(
                 return ended("done")
             outcomes.append((call, _cut(outcome)))
         if not wanted:
-            return ended("silent")
+            return ended("cut" if reply.cut else "silent")
         if reply.usage.total >= most_tokens:
             return ended("context")
         left = most_turns - turn - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -50,22 +51,22 @@ def _step(item: Json, number: int, notes: list[str]) -> Step:
 
 def _mended(steps: tuple[Step, ...], notes: list[str]) -> tuple[Step, ...]:
     """The steps without the dependencies that lead nowhere, and without the last of each circle; all are told."""
-    found = {step.number: step for step in steps}
+    found = {step.number for step in steps}
+    out: dict[int, set[int]] = defaultdict(set)
     for step in steps:
         for need in step.depends_on:
             if need not in found:
-                _leave_out(found, step.number, need)
+                out[step.number].add(need)
                 notes.append(f"step {step.number} cannot depend on {need}, which is no step; left out")
-    for path in list(dag.circles(found.values())):
+    for path in dag.circles(steps):
         *_, last, first = path
-        _leave_out(found, last, first)
+        out[last].add(first)
         notes.append(f"step {last} cannot depend on {first}, which waits for it ({dag.told(path)}); left out")
-    return tuple(found.values())
+    return tuple(_without(step, out[step.number]) for step in steps)
 
 
-def _leave_out(steps: dict[int, Step], number: int, need: int) -> None:
-    step = steps[number]
-    steps[number] = replace(step, depends_on=tuple(other for other in step.depends_on if other != need))
+def _without(step: Step, needs: set[int]) -> Step:
+    return replace(step, depends_on=tuple(need for need in step.depends_on if need not in needs)) if needs else step
 
 
 def text(value: Json) -> str:

@@ -80,10 +80,12 @@ def json_alone(text: str) -> dict[str, Json]:
 def json_somewhere(text: str) -> dict[str, Json]:
     """The JSON object of a reply, in the last fence that holds one, or from the first brace to the last.
 
-    For plans and contracts: line breaks inside a string are taken as they stand.
+    For plans and contracts: line breaks inside a string are taken as they stand. Where the last fence was not closed, no
+    earlier one stands in for it: that would be a draft, and what was meant was cut off.
     """
     bare = _stripped(text)
-    candidates = [block.text for block in fences(bare)[0] if block.closed and block.text.strip().startswith("{")][::-1]
+    blocks = [block for block in fences(bare)[0] if block.text.strip().startswith("{")]
+    candidates = [block.text for block in (blocks if all(one.closed for one in blocks) else blocks[-1:])][::-1]
     if not candidates and "{" in bare:
         candidates = [bare[bare.index("{") : bare.rfind("}") + 1]]
     if not candidates:

@@ -42,6 +42,8 @@ MANY_STEPS = 9
 """Steps beyond which panels are small: what is not said there, the table beside it says."""
 TOP, BETWEEN, AFTER = 12.4, 10.9, 11.8
 """Heights, in scores, of a panel's edge, of what is written between two attempts, and of what ends a step."""
+BESIDE = 0.2
+"""How far right of its attempt, in attempts, a second grade stands."""
 BAND: Mapping[str, Any] = {"color": PALE, "alpha": 0.25, "linewidth": 0}
 """How changes that are no trend are shaded."""
 
@@ -84,6 +86,7 @@ def trajectory_chart(
     trajectory: DataFrame,
     decisions: DataFrame | None = None,
     cost: DataFrame | None = None,
+    plan: DataFrame | None = None,
     *,
     width: Width = WIDTH,
 ) -> Figure:
@@ -92,22 +95,26 @@ def trajectory_chart(
     A pass is a filled mark, a fail a hollow cross, an unmeasured score a question mark at the foot; a threshold is a thin
     line in its criterion's colour and dash. ``decisions`` (its frame) are written above the attempts they follow, and the
     noise that they went by shades what was no trend. ``cost`` (its frame) stands below, by attempt. Attempts under different
-    contracts are not joined. In ``width`` of less than 5 inches the panels stand one below the other.
+    contracts are not joined. ``plan`` (its frame): the score of a kept attempt that was graded again is a hollow diamond. In ``width`` of
+    less than 5 inches the panels stand one below the other.
     """
     inches = inches_of(width)
-    steps = [int(step) for step in trajectory["step"].dropna().unique()]
+    steps = sorted(int(step) for step in trajectory["step"].dropna().unique())
     bills = Bills.of(cost) if cost is not None and steps else None
     grid = _Grid.of(len(steps), inches, cost=bills is not None)
     with mpl.rc_context(PLAIN):
         roomy = grid.columns == 1 and trajectory["attempt"].nunique() <= 20
         styles = series_styles(trajectory, size=6.0 if roomy else 4.5 if not grid.small else 3.5)
-        handles = list(_handles(styles, trajectory, decisions))
+        again = _graded_again(plan)
+        handles = [*_handles(styles, trajectory, decisions), *([_diamond(label="kept, graded again")] if again else [])]
         legend_columns = 2 if grid.narrow else 4
         above = 0.3 + (0.16 if grid.narrow else 0.17) * -(-len(handles) // legend_columns)
         figure, panels, strips = grid.figure(inches, above)
         for axes, strip, step in zip(panels, strips, steps, strict=False):
             made = None if decisions is None else decisions[decisions["step"] == step]
             _panel(axes, trajectory[trajectory["step"] == step], made, styles, grid)
+            for attempt, score in again.get(step, ()):
+                axes.add_line(_diamond([attempt + BESIDE], [score]))
             if strip is not None and bills is not None:
                 _strip(strip, axes, bills, step, grid)
         for unused in [*panels[len(steps) :], *strips[len(steps) :]]:
@@ -120,6 +127,19 @@ def trajectory_chart(
         if grid.narrow:
             scale(figure, NARROW_SCALE)
     return figure
+
+
+def _graded_again(plan: DataFrame | None) -> dict[int, list[tuple[int, float]]]:
+    """Step -> the attempt that was kept, with the score of its second grade; only where that is another than the first."""
+    if plan is None:
+        return {}
+    graded = plan[plan["score"].notna() & plan["gate_score"].notna() & (plan["score"] != plan["gate_score"])]
+    return {int(row.step): [(int(row.accepted), float(row.score))] for row in graded.itertuples()}  # type: ignore[arg-type]
+
+
+def _diamond(x: list[float] | None = None, y: list[float] | None = None, label: str = "") -> Line2D:
+    look: Any = {"marker": "D", "markersize": 8, "markerfacecolor": "none", "markeredgecolor": INK, "linestyle": "none"}
+    return Line2D(x or [], y or [], label=label, zorder=4, **look)
 
 
 # One panel

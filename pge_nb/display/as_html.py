@@ -31,9 +31,11 @@ MATHEMATICS = re.compile(r"\$.*\$|\\[(\[]|\\(?:begin|ref|eqref)\{", re.DOTALL)
 """What MathJax looks for; it never looks beyond the tags around a text."""
 MATHEMATICAL = re.compile(r"[$\\]")
 DIFF_GROUNDS: Mapping[str, str] = {"+": GROUNDS["pass"], "-": GROUNDS["fail"]}
-CELL_STYLE = "text-align:left;vertical-align:top;padding:3px 8px;border-bottom:1px solid #8a8a8a"
+CELL_STYLE = "text-align:left;vertical-align:top;padding:3px 6px;border-bottom:1px solid #8a8a8a"
 TABLE_STYLE = "border-collapse:collapse;table-layout:auto;margin:2px 0 6px 0"
 CAPTION_STYLE = "caption-side:top;text-align:left;font-weight:bold;padding:2px 0"
+STAYS_WHOLE, LONG_WORD = 12, 16
+"""Characters of a cell that has one line, and of a word beyond which it may be broken."""
 PRE_STYLE = "white-space:pre-wrap;word-break:normal;max-height:420px;overflow:auto;border:1px solid #8a8a8a;padding:6px"
 OPEN_STYLE = "min-width:200px;max-width:380px;padding:4px 0"
 
@@ -100,8 +102,7 @@ def _share(share: Share) -> str:
 
 
 def _table(table: Table) -> str:
-    style = f"{CELL_STYLE};white-space:nowrap"
-    heads = "".join(f'<th scope="col" style="{style}">{text_of(head)}</th>' for head in table.heads)
+    heads = "".join(f'<th scope="col" style="{CELL_STYLE}">{text_of(head)}</th>' for head in table.heads)
     rows = "".join(map(_row, table.rows))
     caption = f'<caption style="{CAPTION_STYLE}">{text_of(table.caption)}</caption>'
     body = f"{caption}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody>"
@@ -115,13 +116,17 @@ def _row(row: tuple[Cell, ...]) -> str:
 
 
 def _held(cell: Cell, *more: str) -> str:
-    """The attributes of what holds a cell."""
+    """The attributes of what holds a cell: a short one stays whole, a long one wraps, and none widens the page."""
     style = ";".join([CELL_STYLE, *more])
-    if not isinstance(cell, str) or len(cell) <= 12:
+    if not isinstance(cell, str):
         return f' style="{style}"'
-    # Words of people and agents run in their own direction, and a long one must not widen the page.
-    least = ";min-width:110px" if len(cell) > 24 else ""
-    return f' dir="auto" style="{style}{least};word-break:break-word"'
+    if len(cell) <= STAYS_WHOLE:
+        return f' style="{style};white-space:nowrap"'
+    least = ";min-width:100px" if len(cell) > 24 else ""
+    # Where any word may be broken a column is squeezed to a letter: only a word that has no room breaks.
+    breaks = ";word-break:break-word" if max(map(len, cell.split()), default=0) > LONG_WORD else ""
+    # Words of people and agents run in their own direction.
+    return f' dir="auto" style="{style}{least}{breaks}"'
 
 
 def _fold(fold: Fold) -> str:

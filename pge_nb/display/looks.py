@@ -15,8 +15,11 @@ GROUNDS: Mapping[str, str] = {  # white on each of them has a contrast of 7 to 1
     **dict.fromkeys(("pass", "passed", "accepted", "agreed"), "#00563f"),
     **dict.fromkeys(("fail", "failed", "blocked", "stopped", "infeasible", "broken"), "#8c1d18"),
     **dict.fromkeys(("unmeasured", "degraded", "kept", "advanced"), "#6b3f00"),
-    **dict.fromkeys(("paused", "asking", "running", "working"), "#0b4a7a"),
+    **dict.fromkeys(("running", "working"), "#0b4a7a"),
+    "negotiating": "#28587a",
+    **dict.fromkeys(("paused", "asking"), "#6a2c57"),
 }
+"""The hues are those of the plan's chart, darkened."""
 PLAIN_GROUND = "#4a4a4a"
 
 

@@ -132,4 +132,5 @@ def _chart(run: Run) -> dict[str, bytes]:
     if trajectory.empty:
         return {}
     width: charts.Width = "column" if len(run.steps) <= MOST_IN_A_COLUMN else "page"
-    return {CHART: charts.pdf(charts.trajectory_chart(trajectory, frames.decisions(run), width=width), width)}
+    figure = charts.trajectory_chart(trajectory, frames.decisions(run), plan=frames.plan(run), width=width)
+    return {CHART: charts.pdf(figure, width)}

@@ -24,7 +24,12 @@ def plan_in_words(plan: DataFrame) -> str:
     return " ".join(said)
 
 
-def alt_text(trajectory: DataFrame, decisions: DataFrame | None = None, cost: DataFrame | None = None) -> str:
+def alt_text(
+    trajectory: DataFrame,
+    decisions: DataFrame | None = None,
+    cost: DataFrame | None = None,
+    plan: DataFrame | None = None,
+) -> str:
     """The numbers of a trajectory chart, in words, for whoever cannot see it."""
     told = ["Scores from 0 to 10 by attempt."]
     bills = None if cost is None else Bills.of(cost)
@@ -43,7 +48,18 @@ def alt_text(trajectory: DataFrame, decisions: DataFrame | None = None, cost: Da
         told.append(
             f"Step {step} attempt {attempt}{new}: {verdict}{score}; {scores}{bill}{_then(decisions, step, attempt)}."
         )
-    return " ".join(told)
+    return " ".join([*told, *_graded_again(plan)])
+
+
+def _graded_again(plan: DataFrame | None) -> list[str]:
+    """What the second grades of kept attempts came to, where they are others than the first."""
+    if plan is None:
+        return []
+    graded = plan[plan["score"].notna() & plan["gate_score"].notna() & (plan["score"] != plan["gate_score"])]
+    return [
+        f"Step {row['step']} attempt {int(row['accepted'])} was kept, and graded again: {_number(row['score'])}."
+        for row in graded.to_dict("records")
+    ]
 
 
 def _in_words(row: Series) -> str:

@@ -22,6 +22,7 @@ def plan_blocks(run: Run, *, drawn: bool = True) -> Iterator[Block]:
     if drawn and len(run.every_step) > 1:
         yield _graph(run)
     yield _steps(run)
+    yield from _success(run)
     if plan.criteria:
         rows = tuple((c.name, c.weight, c.threshold, c.description) for c in plan.criteria)
         yield Table(
@@ -62,6 +63,14 @@ def _steps(run: Run) -> Table:
     for step in run.every_step:
         needs = ", ".join(map(str, step.depends_on)) or None
         state = (Mark(run.state(step.number)), *([instead.get(step.number)] if instead else []))
-        rows.append((step.number, step.description, step.skill_type, needs, " ".join(step.success) or None, *state))
-    heads = ("Step", "Work", "Skill", "Needs", "Success criteria", "State", *(["Replaced by"] if instead else []))
+        rows.append((step.number, step.description, step.skill_type, needs, *state))
+    heads = ("Step", "Work", "Skill", "Needs", "State", *(["Replaced by"] if instead else []))
     return Table(caption="Steps", heads=heads, rows=tuple(rows))
+
+
+def _success(run: Run) -> Iterator[Fold]:
+    """By what each step is known to be done: sentences, for which a column beside five others has no room."""
+    rows = tuple((step.number, " ".join(step.success)) for step in run.every_step if step.success)
+    if rows:
+        table = Table(caption="Success criteria", heads=("Step", "It is done when"), rows=rows)
+        yield Fold(summary="Success criteria of the steps", blocks=(table,))

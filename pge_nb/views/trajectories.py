@@ -44,10 +44,11 @@ def worth_drawing(frame: DataFrame) -> DataFrame:
 def chart(run: Run, trajectory: DataFrame) -> Picture:
     """The picture of a trajectory, with the decisions and the cost of its steps."""
     steps = set(trajectory["step"])
-    decisions, cost = (frame[frame["step"].isin(steps)] for frame in (frames.decisions(run), frames.cost(run)))
+    made = (frames.decisions(run), frames.cost(run), frames.plan(run))
+    decisions, cost, plan = (frame[frame["step"].isin(steps)] for frame in made)
 
-    numbers = Numbers.of(trajectory, decisions, cost)
-    return Picture(draw=lambda: _drawn(numbers), alt=alt_text(trajectory, decisions, cost))
+    numbers = Numbers.of(trajectory, decisions, cost, plan)
+    return Picture(draw=lambda: _drawn(numbers), alt=alt_text(trajectory, decisions, cost, plan))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ TAIL = 1_500
 """Characters of what is streamed that are shown: the last ones."""
 ERRORS_SHOWN = 3
 SIGN_OF: Mapping[StepState, str] = {
-    "negotiating": "…",
+    "negotiating": "↔",
     "working": "…",
     "asking": "?",
     "accepted": "✓",
