@@ -19,7 +19,7 @@ from pge_nb.state import open_run
 from pge_nb.views import run_view
 
 Carried = Callable[..., Run]
-KINDS = {"propose": "proposal", "respond": "response", "evaluate": "evaluation"}
+KINDS = {"propose": "proposal", "respond": "response", "evaluate": "evaluation", "generate": "attempt"}
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_a_cut_reply_that_holds_every_file_is_taken_and_told(carried: Carried) -
     assert attempt.notes == ("the reply reached the limit on its length: what it lacks may have been meant to follow",)
 
 
-@pytest.mark.parametrize("role", ["propose", "respond", "evaluate"])
+@pytest.mark.parametrize("role", [role for role in KINDS if role != "generate"])
 def test_a_contract_or_a_judgement_that_is_cut_off_is_not_taken(role: str, carried: Carried) -> None:
     run = carried(**{role: lambda request: StubReply(honest(request)[:-20], stop_reason="max_tokens")})
     (made, *_) = [one for one in run.sections if one.record.kind == KINDS[role]]

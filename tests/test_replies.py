@@ -192,7 +192,8 @@ def test_a_plan_may_stand_in_prose_and_the_last_whole_object_counts() -> None:
     text = 'First {"title": "draft"}:\n```json\n{"title": "one"}\n```\nBetter:\n```json\n{"title": "two"}\n```\nDone.'
     assert json_somewhere(text) == {"title": "two"}
     assert json_somewhere('Here is the plan: {"title": "bare"} Good luck!') == {"title": "bare"}
-    assert json_somewhere('```json\n{"title": "whole"}\n```\n```json\n{"title": "br') == {"title": "whole"}
+    again = '```json\n{"title": "whole"}\n```\n```json\n{"title": "wh'
+    assert json_somewhere(again) == {"title": "whole"}, "what was cut off says the same again"
 
 
 def test_line_breaks_inside_a_string_are_plain_in_a_plan() -> None:

@@ -80,12 +80,14 @@ def json_alone(text: str) -> dict[str, Json]:
 def json_somewhere(text: str) -> dict[str, Json]:
     """The JSON object of a reply, in the last fence that holds one, or from the first brace to the last.
 
-    For plans and contracts: line breaks inside a string are taken as they stand. Where the last fence was not closed, no
-    earlier one stands in for it: that would be a draft, and what was meant was cut off.
+    For plans and contracts: line breaks inside a string are taken as they stand. Where the last fence was not closed, an
+    earlier one stands only if it says the same: else it would be a draft, and what was meant was cut off.
     """
     bare = _stripped(text)
     blocks = [block for block in fences(bare)[0] if block.text.strip().startswith("{")]
-    candidates = [block.text for block in (blocks if all(one.closed for one in blocks) else blocks[-1:])][::-1]
+    candidates = [block.text for block in blocks][::-1]
+    if blocks and not blocks[-1].closed and not any(text.startswith(candidates[0]) for text in candidates[1:]):
+        candidates = candidates[:1]
     if not candidates and "{" in bare:
         candidates = [bare[bare.index("{") : bare.rfind("}") + 1]]
     if not candidates:

@@ -95,8 +95,8 @@ def trajectory_chart(
     A pass is a filled mark, a fail a hollow cross, an unmeasured score a question mark at the foot; a threshold is a thin
     line in its criterion's colour and dash. ``decisions`` (its frame) are written above the attempts they follow, and the
     noise that they went by shades what was no trend. ``cost`` (its frame) stands below, by attempt. Attempts under different
-    contracts are not joined. ``plan`` (its frame): the score of a kept attempt that was graded again is a hollow diamond. In ``width`` of
-    less than 5 inches the panels stand one below the other.
+    contracts are not joined. ``plan`` (its frame): the score of a kept attempt that was graded again is a hollow diamond. In
+    ``width`` of less than 5 inches the panels stand one below the other.
     """
     inches = inches_of(width)
     steps = sorted(int(step) for step in trajectory["step"].dropna().unique())
