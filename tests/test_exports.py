@@ -184,10 +184,11 @@ def test_the_notebook_is_valid_and_holds_its_outputs(run: Run) -> None:
     made = nbformat.reads(notebook(run).decode(), as_version=4)
     nbformat.validate(made)
     shown = [cell for cell in made.cells if cell.cell_type == "code"]
-    assert [len(cell.outputs) > 0 for cell in shown] == [True] * 4
+    drawn = bool(run.plan)  # the plan's graph, and after it what four views showed
+    assert [len(cell.outputs) > 0 for cell in shown] == [True] * (4 + drawn)
     assert all(cell.source.startswith("#") and "\n" not in cell.source for cell in shown)
     pictures = [output for cell in shown for output in cell.outputs if "image/png" in output.data]
-    assert len(pictures) == bool(run.evaluations(1))
+    assert len(pictures) == bool(run.evaluations(1)) + drawn
     read = MarkdownIt("commonmark").enable("table")
     assert "<script" not in "".join(read.render(cell.source) for cell in made.cells if cell.cell_type == "markdown")
     assert notebook(run) == notebook(run)
@@ -208,7 +209,8 @@ def test_the_notebook_is_read_where_this_package_is_not(sanitized: bool, tmp_pat
     for said in ("Slugs from titles", "Check or criterion", "Cost by phase", "rater-4f2a9c01"):
         assert said in shown, said
     opened = "&lt;img" if sanitized else "<img"  # nbconvert's own sanitizer shows as text what it does not know
-    [chart] = re.findall(f'{opened} alt="([^"]*)" src="data:image/png;base64,', shown)
+    graph, chart = re.findall(f'{opened} alt="([^"]*)" src="data:image/png;base64,', shown)
+    assert graph.startswith("A plan of ")
     assert chart.startswith("Scores from 0 to 10 by attempt. ")
     assert "Step 1 attempt 1: fail, overall 4.9" in chart
 

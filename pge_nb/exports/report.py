@@ -94,7 +94,10 @@ def _cells(run: Run) -> Iterator[dict[str, object]]:
     yield _words(f"# {inline(title(run))}: {run.outcome}", *map(inline, caveats(run)))
     for heading, view in parts(run):
         if heading in ("Plan", "Contracts"):
-            yield _words(f"## {heading}", *map(markdown_of, view.blocks))
+            pictures, rest = _parted(view)
+            yield _words(f"## {heading}", *map(markdown_of, rest))
+            if pictures:
+                yield _saved(heading.lower(), [_output(_picture(one)) for one in pictures])
         else:
             yield _words(f"## {heading}")
             yield _shown(heading.lower(), view)
@@ -110,10 +113,19 @@ def _shown(what: str, view: View) -> dict[str, object]:
 
     What runs whole notebooks skips it, so that its outputs stay.
     """
-    pictures = [block for block in view.blocks if isinstance(block, Picture)]
-    rest = tuple(block for block in view.blocks if not isinstance(block, Picture))
+    pictures, rest = _parted(view)
     outputs = [_output(_picture(one)) for one in pictures]
     outputs.append(_output(replace(view, blocks=rest, notes=(), next="", foot="")._repr_mimebundle_()))
+    return _saved(what, outputs)
+
+
+def _parted(view: View) -> tuple[list[Picture], tuple[Block, ...]]:
+    """The pictures of a view, and the rest of it."""
+    pictures = [block for block in view.blocks if isinstance(block, Picture)]
+    return pictures, tuple(block for block in view.blocks if not isinstance(block, Picture))
+
+
+def _saved(what: str, outputs: list[dict[str, object]]) -> dict[str, object]:
     return {
         "cell_type": "code",
         "execution_count": None,
