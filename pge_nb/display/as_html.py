@@ -31,8 +31,8 @@ MATHEMATICS = re.compile(r"\$.*\$|\\[(\[]|\\(?:begin|ref|eqref)\{", re.DOTALL)
 """What MathJax looks for; it never looks beyond the tags around a text."""
 MATHEMATICAL = re.compile(r"[$\\]")
 DIFF_GROUNDS: Mapping[str, str] = {"+": GROUNDS["pass"], "-": GROUNDS["fail"]}
-CELL_STYLE = "text-align:left;vertical-align:top;padding:3px 6px;border-bottom:1px solid #8a8a8a"
-TABLE_STYLE = "border-collapse:collapse;table-layout:auto;margin:2px 0 6px 0"
+CELL_STYLE = "text-align:left;vertical-align:top;padding:3px 4px;border-bottom:1px solid #8a8a8a"
+TABLE_STYLE = "border-collapse:collapse;table-layout:auto;margin:2px 0 6px 0;font-size:0.86em"
 CAPTION_STYLE = "caption-side:top;text-align:left;font-weight:bold;padding:2px 0"
 STAYS_WHOLE, LONG_WORD = 12, 16
 """Characters of a cell that has one line, and of a word beyond which it may be broken."""
@@ -61,7 +61,7 @@ def badge(word: str) -> str:
     if not word:
         return ""
     ground = GROUNDS.get(word, PLAIN_GROUND)
-    style = f"background-color:{ground};color:#ffffff;padding:1px 6px;border-radius:3px;white-space:nowrap"
+    style = f"background-color:{ground};color:#ffffff;padding:1px 4px;border-radius:3px;white-space:nowrap"
     return f'<span style="{style}">{text_of(signed(word))}</span>'
 
 
@@ -122,7 +122,7 @@ def _held(cell: Cell, *more: str) -> str:
         return f' style="{style}"'
     if len(cell) <= STAYS_WHOLE:
         return f' style="{style};white-space:nowrap"'
-    least = ";min-width:100px" if len(cell) > 24 else ""
+    least = ";min-width:70px" if len(cell) > 24 else ""
     # Where any word may be broken a column is squeezed to a letter: only a word that has no room breaks.
     breaks = ";word-break:break-word" if max(map(len, cell.split()), default=0) > LONG_WORD else ""
     # Words of people and agents run in their own direction.
