@@ -98,7 +98,7 @@ def test_in_a_cell_the_next_line_can_be_followed(shell: Shell) -> None:
 def test_a_draft_before_a_plan_that_is_cut_off_is_not_the_plan(carried: Carried) -> None:
     def planner(request: Request) -> StubReply:
         whole = honest(request)
-        draft = whole.replace("a calculator", "a draft")
+        draft = whole.replace("A small calculator", "A draft")
         return StubReply(f"{draft}\nNow better:\n{whole[:-40]}", stop_reason="max_tokens")
 
     run = carried(planner=planner)
@@ -107,12 +107,12 @@ def test_a_draft_before_a_plan_that_is_cut_off_is_not_the_plan(carried: Carried)
 
 
 def test_files_that_a_cut_reply_lacks_are_asked_for_once_and_told(carried: Carried) -> None:
-    """Without contracts nothing says which files there should be, so a cut reply is never taken as all of them."""
+    """Where neither plan nor contract names the files, a cut reply is never taken as all of them."""
 
     def generate(request: Request) -> StubReply:
         return StubReply(f"{honest(request)}\nAnd then", stop_reason="max_tokens")
 
-    run = carried(generate=generate, contract=False)
+    run = carried(generate=generate, contract=False, planner=False)
     attempt = run.attempts(1)[1]
     assert [file.path for file in attempt.files] == ["calc.py"]
     assert len(attempt.calls) == 2
