@@ -7,7 +7,9 @@
 2. Rater "plain": the prompt that is shipped, alone (without what reviews found), on all of them.
 3. Tasks are split; four of plain's errors in train, worded by hand, become examples: rater "taught", tried on development, then
    on test.
-4. Everything but study.md is packed: examples/recordings/judge.tar.xz.
+4. "taught" on all the others too, so that both raters have judged every attempt.
+5. Of "plain": probes (the author's turns before the judge, and a default of pass), an exam of planted defects, and drift.
+6. Everything but study.md is packed: examples/recordings/judge.tar.xz.
 """
 
 from __future__ import annotations
@@ -20,7 +22,11 @@ from pathlib import Path
 from pge_nb import HarnessConfig, PGEHarness, bank, open_run, studies
 from pge_nb.agents.raters import judge
 from pge_nb.run import Run
+from pge_nb.studies import probing
+from pge_nb.studies.drifting import drift
+from pge_nb.studies.examining import examine
 from pge_nb.studies.improving import candidates, taught, trial, worded
+from pge_nb.studies.planting import plant
 from pge_nb.studies.replaying import asked_of, kept, regrade
 
 MODEL = "qwen2.5-coder-1.5b"
@@ -34,6 +40,9 @@ PICKED = {
     "d2ffeaa": "NAME holds the name of the module.",
 }
 """Candidate -> why, in the words of the person who picked them; that person labelled nothing."""
+PROBED = (*(f"local-{name}" for name in ("markup", "money", "stats", "textkit")), *(f"made-{n}" for n in range(1, 8)))
+DRIFTED = ("made-8", "made-9", "made-10")
+"""Few: a judge that reads what was made before takes a minute for each."""
 ARCHIVE = Path(__file__).parents[1] / "examples" / "recordings" / "judge.tar.xz"
 
 
@@ -97,6 +106,16 @@ def grade(root: Path) -> None:
     new = taught(study, runs, plain, [worded(found[name], why) for name, why in PICKED.items()], name="taught", by="bo")
     print(trial(study, runs, plain, new, part="development", against="oracle", parallel=2).sentence)
     print(trial(study, runs, plain, new, part="test", against="oracle", parallel=2).sentence)
+    print(regrade(study, asked_of(runs, [plain, new]), parallel=2, told=told).effects().to_string())
+
+
+def look_further(root: Path) -> None:
+    study, plain = studies.open_study(root), judge(MODEL, mode="alone", name="plain")
+    probed = probing.asked_of([open_run(root / name) for name in PROBED], plain, probes=("self",))
+    print(probing.probe(study, probed, plain, probes=("self",), parallel=2, told=told).sentence)
+    planted = plant(study, runs_in(root), sample=16, injection=False, parallel=2)
+    print(examine(study, planted, [plain], parallel=2, told=told).sentence(plain.id, plain.name))
+    print(drift(study, [open_run(root / name) for name in DRIFTED], plain, repeats=3, parallel=2))
 
 
 def pack(root: Path) -> None:
@@ -123,4 +142,5 @@ if __name__ == "__main__":
     place = Path(sys.argv[1])
     attempts(place)
     grade(place)
+    look_further(place)
     pack(place)
