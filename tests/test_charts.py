@@ -28,6 +28,7 @@ from pge_nb.charts import style
 from pge_nb.errors import BadInput
 from pge_nb.records import Criterion
 from pge_nb.run import Run
+from pge_nb.step_looks import CARD
 from pge_nb.views.alt import alt_text
 
 
@@ -47,7 +48,7 @@ def test_every_run_can_be_drawn_with_an_opaque_ground_800_pixels_wide_or_more(ru
     picture = Image.open(io.BytesIO(charts.png(drawn(run))))
     assert picture.width >= 800
     assert "transparency" not in picture.info
-    assert picture.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+    assert picture.convert("RGB").getpixel((0, 0)) == ImageColor.getrgb(CARD)
 
 
 def test_the_same_run_gives_the_same_bytes() -> None:
@@ -90,10 +91,10 @@ def series_run(count: int) -> Run:
 
 
 def grey_swatches(figure: Figure) -> list[np.ndarray]:
-    """The line of each series in the legend as it is drawn, in the greys of its pixels from 0 to 1."""
+    """The line of each series in the legend as it is drawn, in the greys of its pixels: 0 the ground, 1 black."""
     figure.canvas.draw()
     drawn = Image.open(io.BytesIO(charts.png(figure, dpi=figure.dpi))).convert("L")
-    greys = 1 - np.asarray(drawn, dtype=float) / 255
+    greys = 1 - np.asarray(drawn, dtype=float) / drawn.getpixel((0, 0))
     swatches = []
     for handle in figure.legends[0].legend_handles:
         box = handle.get_window_extent()  # type: ignore[union-attr]
@@ -135,7 +136,7 @@ def test_every_word_in_a_chart_has_a_contrast_that_reading_takes() -> None:
     for figure in (drawn(run), charts.plan_chart(frames.plan(run)), drawn(long_run(12, 3))):
         colours = {to_hex(text.get_color()) for text in figure.findobj(Text) if text.get_text()}
         assert colours
-        assert all(contrast(colour, charts.GROUND) >= 4.5 for colour in colours)
+        assert all(contrast(colour, ground) >= 4.5 for colour in colours for ground in (charts.GROUND, CARD))
 
 
 def test_every_colour_stands_out_from_the_ground() -> None:

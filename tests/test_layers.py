@@ -36,7 +36,7 @@ LAYERS = """
     prose latex readings sentences
     study_prose
     sandbox bank phases redaction framing disk markdown walking tracing
-    abreast clock runs
+    abreast clock runs step_looks
     run settable verdict dag vagueness
     records
     study_records

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.text import Text
-from PIL import Image
+from PIL import Image, ImageColor
 from sample_runs import hostile_run, long_run, replanned_run, sample_run
 from test_charts import contrast
 
@@ -19,6 +19,7 @@ from pge_nb import charts, frames
 from pge_nb.charts import layers, plan
 from pge_nb.charts.layers import IN_A_ROW, WIDE, Layout, layout
 from pge_nb.run import Ended, Open, Run
+from pge_nb.step_looks import CARD, STEP_LOOKS
 
 Needs = Mapping[int, list[int]]
 CHAIN = {step: [step - 1] if step > 1 else [] for step in range(1, 41)}
@@ -140,7 +141,7 @@ def test_every_plan_can_be_drawn_with_an_opaque_ground_800_pixels_wide_or_more(p
     picture = Image.open(io.BytesIO(drawn))
     assert picture.width >= 800
     assert "transparency" not in picture.info
-    assert picture.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+    assert picture.convert("RGB").getpixel((0, 0)) == ImageColor.getrgb(CARD)
     assert len(drawn) < 120_000
 
 
@@ -149,6 +150,7 @@ def test_every_state_of_a_step_has_a_look_of_its_own_in_word_and_shape() -> None
     assert set(plan.LOOKS) == states
     looks = [(str(look.dash), look.marker, state in plan.FILLED) for state, look in plan.LOOKS.items()]
     assert len(set(looks)) == len(looks)
+    assert len({look.sign for look in STEP_LOOKS.values()}) == len({look.ground for look in STEP_LOOKS.values()}) == 11
     for state in states:
         figure = charts.plan_chart(frame({1: []}, state))
         assert f"1  {state}" in [text.get_text() for text in figure.findobj(Text)]

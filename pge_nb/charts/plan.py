@@ -12,32 +12,20 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 
+from ..step_looks import STEP_LOOKS
 from .layers import WIDE, Frame, Layout, Line, Place, layout
-from .style import COLOURS, GROUND, INK, PALE, PLAIN, WIDTH, Style, Width, drawable, inches_of, scale, wide, write
+from .style import GROUND, INK, PALE, PLAIN, WIDTH, Style, Width, drawable, inches_of, scale, wide, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, _ = COLOURS
 LOOKS: Mapping[str, Style] = {
-    state: Style(label=state, colour=colour, dash=dash, marker=marker)
-    for state, colour, dash, marker in (
-        ("accepted", GREEN, "-", "o"),
-        ("kept", ORANGE, "-", "D"),
-        ("advanced", ORANGE, "--", ">"),
-        ("failed", VERMILION, "-", "X"),
-        ("infeasible", VERMILION, ":", "X"),
-        ("blocked", VERMILION, "--", "s"),
-        ("asking", PURPLE, "-", "$?$"),
-        ("working", BLUE, "-", "P"),
-        ("negotiating", BLUE, "--", "^"),
-        ("waiting", PALE, "-", "o"),
-        ("replanned", PALE, ":", "h"),
-    )
+    state: Style(label=state, colour=look.colour, dash=look.dash, marker=look.marker)
+    for state, look in STEP_LOOKS.items()
 }
 """State of a step -> how its box is drawn."""
-FILLED = frozenset({"accepted", "kept", "working", "asking"})
+FILLED = frozenset(state for state, look in STEP_LOOKS.items() if look.filled)
 """States whose mark is filled; the others' are hollow."""
 BOX, BETWEEN, CLOSE = 0.7, 0.42, 0.14
 """Inches: the height of a box, from one to the row below, and the same in a frame."""

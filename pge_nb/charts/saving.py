@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 from PIL import Image, ImageColor
 
+from ..step_looks import CARD
 from .style import COLOURS, GROUND, INK, PALE, PLAIN, Width, inches_of, scale
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ HIGH = 8.0
 
 
 def png(figure: Figure, *, dpi: float | None = None) -> bytes:
-    """The picture's bytes, in the chart's own colours and their blends with the ground: a third of the size.
+    """The picture's bytes, in the chart's own colours and their blends with a light grey ground: a third of the size.
 
     The same figure always gives the same bytes. ``dpi``: 150, and 110 for a high one.
     """
@@ -30,9 +31,9 @@ def png(figure: Figure, *, dpi: float | None = None) -> bytes:
     with mpl.rc_context(PLAIN):
         figure.savefig(drawn, format="png", dpi=dpi)
     with Image.open(drawn) as picture:
-        picture.convert("RGB").quantize(palette=_palette(), dither=Image.Dither.NONE).save(
-            held, format="png", optimize=True
-        )
+        shown = picture.convert("RGB").quantize(palette=_palette(GROUND), dither=Image.Dither.NONE)
+        shown.putpalette(_blends(CARD))  # the same blends, with the ground of a notebook's charts
+        shown.save(held, format="png", optimize=True)
     return held.getvalue()
 
 
@@ -63,15 +64,18 @@ def pdf(figure: Figure, width: Width = "column") -> bytes:
 
 
 @functools.cache
-def _palette() -> Image.Image:
+def _palette(ground: str) -> Image.Image:
+    held = Image.new("P", (1, 1))
+    held.putpalette(_blends(ground))
+    return held
+
+
+def _blends(ground: str) -> list[int]:
     """Each colour in 16 steps to the ground. A palette found by counting would merge the colours of thin lines."""
-    ground, steps = ImageColor.getrgb(GROUND), 15
-    blends = [
+    steps = 15
+    return [
         round(part + (white - part) * step / steps)
         for colour in (INK, PALE, *COLOURS)
         for step in range(steps + 1)
-        for part, white in zip(ImageColor.getrgb(colour), ground, strict=True)
+        for part, white in zip(ImageColor.getrgb(colour), ImageColor.getrgb(ground), strict=True)
     ]
-    held = Image.new("P", (1, 1))
-    held.putpalette(blends)
-    return held

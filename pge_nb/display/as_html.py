@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from ..markdown import visible
+from ..step_looks import CARD, STEP_LOOKS
 from .blocks import Block, Cell, Code, Diff, Fold, Link, Mark, Opening, Picture, Share, Table, Verbatim, Words
 from .looks import (
     GROUNDS,
@@ -30,6 +31,8 @@ from .looks import (
 MATHEMATICS = re.compile(r"\$.*\$|\\[(\[]|\\(?:begin|ref|eqref)\{", re.DOTALL)
 """What MathJax looks for; it never looks beyond the tags around a text."""
 MATHEMATICAL = re.compile(r"[$\\]")
+SIGNED: Mapping[str, str] = {state: f"{look.sign} {state}" for state, look in STEP_LOOKS.items()}
+"""A state with its sign, as its box in the panel has it."""
 DIFF_GROUNDS: Mapping[str, str] = {"+": GROUNDS["pass"], "-": GROUNDS["fail"]}
 CELL_STYLE = "text-align:left;vertical-align:top;padding:3px 4px;border-bottom:1px solid #8a8a8a"
 TABLE_STYLE = "border-collapse:collapse;table-layout:auto;margin:2px 0 6px 0;font-size:0.86em"
@@ -62,7 +65,7 @@ def badge(word: str) -> str:
         return ""
     ground = GROUNDS.get(word, PLAIN_GROUND)
     style = f"background-color:{ground};color:#ffffff;padding:1px 4px;border-radius:3px;white-space:nowrap"
-    return f'<span style="{style}">{text_of(signed(word))}</span>'
+    return f'<span style="{style}">{text_of(SIGNED.get(word) or signed(word))}</span>'
 
 
 def code_of(text: str) -> str:
@@ -156,7 +159,7 @@ def _diff_line(line: str) -> str:
 
 def _picture(picture: Picture) -> str:
     held = base64.b64encode(picture.draw()).decode("ascii")
-    style = "max-width:100%;background-color:#ffffff"
+    style = f"max-width:100%;background-color:{CARD};border-radius:6px"
     return f'<img alt="{_escaped(picture.alt)}" src="data:image/png;base64,{held}" width="800" style="{style}">'
 
 

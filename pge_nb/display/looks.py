@@ -6,20 +6,21 @@ import math
 import urllib.parse
 from collections.abc import Mapping
 
+from ..step_looks import STEP_LOOKS
 from .blocks import Link, Mark, Share
 
 SHORT, WHOLE = 280, 4_000
 """Characters of a cell that are shown at once, and at most once it is unfolded."""
 SIGNS: Mapping[str, str] = {"pass": "✓", "fail": "✗", "unmeasured": "?"}
 GROUNDS: Mapping[str, str] = {  # white on each of them has a contrast of 7 to 1 or more
-    **dict.fromkeys(("pass", "passed", "accepted", "agreed"), "#00563f"),
-    **dict.fromkeys(("fail", "failed", "blocked", "stopped", "infeasible", "broken"), "#8c1d18"),
-    **dict.fromkeys(("unmeasured", "degraded", "kept", "advanced"), "#6b3f00"),
-    **dict.fromkeys(("running", "working"), "#0b4a7a"),
-    "negotiating": "#28587a",
-    **dict.fromkeys(("paused", "asking"), "#6a2c57"),
+    **{state: look.ground for state, look in STEP_LOOKS.items()},
+    **dict.fromkeys(("pass", "passed", "agreed"), STEP_LOOKS["accepted"].ground),
+    **dict.fromkeys(("fail", "stopped", "broken"), STEP_LOOKS["failed"].ground),
+    **dict.fromkeys(("unmeasured", "degraded"), STEP_LOOKS["kept"].ground),
+    "running": STEP_LOOKS["working"].ground,
+    "paused": STEP_LOOKS["asking"].ground,
 }
-"""The hues are those of the plan's chart, darkened."""
+"""What is like a state of a step has its colour."""
 PLAIN_GROUND = "#4a4a4a"
 
 

@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..display import GROUNDS, PLAIN_GROUND, cut
+from ..display import cut
 from ..display.as_html import badge, text_of
 from ..markdown import visible
 from ..phases import Phase, PhaseName, due
 from ..prose import counted
 from ..records import Call, Section
 from ..run import Run, StepState
+from ..step_looks import STEP_LOOKS
 
 DOING: Mapping[PhaseName, str] = {
     "plan": "planning",
@@ -35,17 +36,6 @@ PHASES_SHOWN, STEPS_SHOWN = 6, 40
 TAIL = 1_500
 """Characters of what is streamed that are shown: the last ones."""
 ERRORS_SHOWN = 3
-SIGN_OF: Mapping[StepState, str] = {
-    "negotiating": "↔",
-    "working": "…",
-    "asking": "?",
-    "accepted": "✓",
-    "kept": "~",
-    "advanced": "»",
-    "failed": "✗",
-    "blocked": "✗",
-}
-"""What tells the boxes apart without their colours; a step that waits has none."""
 DONE: frozenset[StepState] = frozenset({"accepted", "kept", "advanced"})
 
 
@@ -107,7 +97,7 @@ class Board:
         left = len(self.steps) - STEPS_SHOWN
         more = f", boxes of {counted(left, 'more step')} not drawn" if left > 0 else ""
         states = Counter(state for _, _, state in self.steps)
-        words = " ".join(f"{_signed(str(count), state)} {badge(state)}" for state, count in states.items())
+        words = " ".join(f"{count} {badge(state)}" for state, count in states.items())
         return f'<div style="color:#ffffff">{boxes}</div><div style="margin-top:2px">{words}{more}</div>'
 
     def writing(self) -> str:
@@ -145,13 +135,9 @@ def _in_words(phase: Phase) -> str:
 
 
 def _box(number: int, description: str, state: StepState) -> str:
-    style = f"background-color:{GROUNDS.get(state, PLAIN_GROUND)};padding:0 5px;border-radius:3px;white-space:nowrap"
+    style = f"background-color:{STEP_LOOKS[state].ground};padding:0 5px;border-radius:3px;white-space:nowrap"
     title = html.escape(visible(f"{state}: {description[:60]}"))
-    return f'<span title="{title}" style="{style}">{_signed(str(number), state)}</span>'
-
-
-def _signed(word: str, state: StepState) -> str:
-    return f"{word} {SIGN_OF[state]}" if state in SIGN_OF else word
+    return f'<span title="{title}" style="{style}">{number} {STEP_LOOKS[state].sign}</span>'
 
 
 def _clock(seconds: float) -> str:
