@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -11,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import get_args
 
-from .errors import BadInput
+from .errors import BadInput, quoted
 from .inputs import Given
 from .models.choose import RECORDING, default_model, is_practice, models_in, recorded_at
 from .models.limits import Limits, Prices
@@ -79,6 +78,8 @@ UNSAID: Mapping[str, Json] = {
     "max_seconds": None,
 }
 """Setting -> the value at which it is left out of a task: such a run is the same to the byte as before there was the setting."""
+MOST_REPLANS = 8
+"""One step may become four with each: with so many, 65,536."""
 ENDS_A_RUN = ("max_calls", "max_tokens_total", "max_dollars", "max_seconds")
 """The limits of which ``until_met`` needs one."""
 FORMER: Mapping[str, Json] = {"on_exhausted": ["keep", "ask"]}
@@ -150,7 +151,7 @@ class HarnessConfig(Settable):
         _whole("hidden_cases", self.hidden_cases, least=0)
         _whole("canaries", self.canaries, least=0)
         _check_counts("keep_going", self.keep_going)
-        _whole("max_replans", self.max_replans, least=0)
+        _whole("max_replans", self.max_replans, least=0, most=MOST_REPLANS)
         if self.max_flat is not None:
             _whole("max_flat", self.max_flat, least=1)
         for name in ("until_met", "regrade_kept", "feedback", "first_stands"):
@@ -398,9 +399,11 @@ def _check_rater(rater: Rater, evaluator: str) -> None:
         raise BadInput(f"A rater was chosen, and evaluator is {evaluator!r}.", "Give one of them.")
 
 
-def _whole(name: str, value: object, *, least: int) -> None:
+def _whole(name: str, value: object, *, least: int, most: int = 10**9) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise BadInput(f"{name} is {value!r}.", f"Give a whole number of at least {least}.")
+        raise BadInput(f"{name} is {quoted(value)}.", f"Give a whole number of at least {least}.")
+    if value > most:
+        raise BadInput(f"{name} is {quoted(value)}.", f"Give a whole number of at most {most:,}.")
 
 
 def _either(name: str, value: object) -> None:
@@ -409,12 +412,8 @@ def _either(name: str, value: object) -> None:
 
 
 def _between(name: str, value: object, least: float, most: float) -> None:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not (math.isfinite(value) and least <= value <= most)
-    ):
-        raise BadInput(f"{name} is {value!r}.", f"Give a number from {least:g} to {most:g}.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise BadInput(f"{name} is {quoted(value)}.", f"Give a number from {least:g} to {most:g}.")
 
 
 def _among(name: str, given: Iterable[str], known: tuple[str, ...]) -> None:

@@ -13,6 +13,7 @@ PgeError
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that a terminal would carry out, or that reorder others; a fact may quote a file, a reply or an exception."""
@@ -69,6 +70,16 @@ class Stopped(KeyboardInterrupt):
 
     def _render_traceback_(self) -> list[str]:
         return ["Stopped.", "%pge shows where the run stands, and %pge resume goes on from there."]
+
+
+def quoted(value: object, most: int = 40, shown: Callable[[object], str] = repr) -> str:
+    """A value as a fact quotes it, cut; its type where it cannot be shown, as a number of 5,000 digits cannot."""
+    try:
+        return shown(value)[:most]
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return f"a {type(value).__name__} that cannot be shown"
 
 
 def _harmless(text: str) -> str:

@@ -37,7 +37,7 @@ class Settable:
     second_look: Annotated[
         bool | None, "whether the planner looks once more for vague success criteria; none: with live models"
     ] = None
-    max_steps: Annotated[int, "at most so many steps in a plan"] = 8
+    max_steps: Annotated[int, "at most so many steps in a plan, before any is cut"] = 8
     max_retries_per_step: Annotated[int, "so many attempts after a step's first"] = 2
     max_contract_rounds: Annotated[int, "so many rounds in which a contract may be negotiated"] = 3
     default_thresholds: Annotated[Mapping[str, float], "criteria and their thresholds for a plan that names none"] = (
@@ -50,7 +50,7 @@ class Settable:
         "replan",
         "ask",
     )
-    max_replans: Annotated[int, "so often a step, and what it was cut into, may be cut into smaller ones"] = 1
+    max_replans: Annotated[int, "so often a step, and what it was cut into, may be cut into two to four"] = 1
     max_flat: Annotated[
         int | None, "after so many attempts in a row without progress the retries of a step count as used up"
     ] = None

@@ -13,6 +13,7 @@ from sample_runs import call
 
 from pge_nb import records as r
 from pge_nb.config import HarnessConfig
+from pge_nb.errors import BadInput
 from pge_nb.estimates import TYPICAL, costs_money, estimate
 from pge_nb.models.limits import Price, Prices
 from pge_nb.payloads import Json
@@ -188,3 +189,36 @@ def test_a_practice_run_is_not_estimated(shell: Shell) -> None:
 def _new(shell: Shell) -> str:
     shell.cell("%pge new;")
     return shell.cell("%pge estimate").view.plain()
+
+
+MOST = {
+    "max_steps": 10**9,
+    "max_retries_per_step": 10**9,
+    "max_contract_rounds": 10**9,
+    "max_tokens": 10**9,
+    "max_replans": 8,
+    "canaries": 10**9,
+    "keep_going": 10**9,
+    "max_calls": 10**12,
+    "max_tokens_total": 10**12,
+    "max_dollars": 10**12,
+    "max_seconds": 10**9,
+}
+
+
+def test_the_most_that_may_be_set_can_be_told() -> None:
+    largest = HarnessConfig(model="m", **MOST)  # type: ignore[arg-type]
+    assert "calls" in str(estimate(largest.settings(), Run(), PRICED))
+
+
+@pytest.mark.parametrize("name", MOST)
+@pytest.mark.parametrize("value", [10**400, 10**5_000], ids=["no float", "no text"])
+def test_more_is_refused(name: str, value: int) -> None:
+    with pytest.raises(BadInput, match=rf"^{name} is "):
+        HarnessConfig(model="m", **{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["max_calls", "max_tokens_total", "max_dollars"])
+def test_a_limit_that_is_no_number_is_refused(name: str) -> None:
+    with pytest.raises(BadInput, match=rf"^{name} is '5'"):
+        HarnessConfig(model="m", **{name: "5"})  # type: ignore[arg-type]

@@ -229,7 +229,14 @@ def test_an_empty_variable_says_nothing_and_a_list_may_be_words_with_commas(tmp_
             "default_thresholds: {'clarity': 'high'} is not a table from names to numbers.",
             "Give a table from names to numbers there.",
         ),
-        ("max_dollars", -1, "max_dollars: max_dollars is -1.", "Give a number that is not negative."),
+        ("max_replans", 9, "max_replans: max_replans is 9.", "Give a whole number of at most 8."),
+        (
+            "max_steps",
+            10**9 + 1,
+            "max_steps: max_steps is 1000000001.",
+            "Give a whole number of at most 1,000,000,000.",
+        ),
+        ("max_dollars", -1, "max_dollars: max_dollars is -1.", "Give a number from 0 to 1,000,000,000,000."),
     ],
 )
 def test_a_value_that_does_not_fit_names_its_source(

@@ -574,7 +574,7 @@ def test_a_name_of_another_program_adds_no_line_to_a_brief_and_stays_short(regis
     assert len(line) < 200
 
 
-@pytest.mark.parametrize("score", [10**400, -1, math.nan, "5", None, True, 5j])
+@pytest.mark.parametrize("score", [10**400, pytest.param(10**5_000, id="no text"), -1, math.nan, "5", None, True, 5j])
 def test_what_is_no_score_is_refused_in_two_lines(registry: SkillRegistry, score: Any) -> None:
     with pytest.raises(BadInput, match="no number from 0 to 10"):
         registry.record("a", "b", score)

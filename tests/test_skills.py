@@ -296,6 +296,11 @@ class OddMapping(dict[str, str]):
         raise RuntimeError("no names")
 
 
+class OddError(Exception):
+    def __str__(self) -> str:
+        raise GeneratorExit
+
+
 def throws(error: BaseException) -> Does:
     def does(told: str, tree: Tree) -> Mapping[str, str | bytes]:
         raise error
@@ -313,6 +318,7 @@ def throws(error: BaseException) -> Does:
         (throws(GeneratorExit()), "it raised GeneratorExit"),
         (throws(Cut()), "it raised Cut"),
         (throws(BaseException("base")), "it raised BaseException: base"),
+        (throws(OddError()), "it raised OddError: a OddError that cannot be shown"),
     ],
 )
 def test_whatever_a_function_throws_or_returns_is_a_fault_of_its_attempt(does: Does, fault: str) -> None:

@@ -15,7 +15,7 @@ from datetime import date
 from importlib import resources
 from pathlib import Path
 
-from ..errors import BadInput, LimitReached
+from ..errors import BadInput, LimitReached, quoted
 from ..payloads import Misfit, decode
 from ..prose import counted
 from ..records import Usage
@@ -25,6 +25,7 @@ MILLION = 1_000_000
 OVERHEAD_TOKENS = 1_000
 """What a service may add to the input of its own accord: roles, a schema, the instructions for tools."""
 DEFAULT_DOLLARS = 5.0
+MOST = 10**12
 DEFAULT_UNPRICED_TOKENS = 2_000_000
 
 
@@ -205,8 +206,8 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("max_calls", "max_tokens_total", "max_dollars"):
             value = getattr(self, name)
-            if value is not None and not (value >= 0 and math.isfinite(value)):
-                raise BadInput(f"{name} is {value}.", "Give a number that is not negative.")
+            if value is not None and (not isinstance(value, int | float) or not 0 <= value <= MOST):
+                raise BadInput(f"{name} is {quoted(value)}.", f"Give a number from 0 to {MOST:,}.")
 
     @property
     def unpriced_tokens(self) -> int | None:

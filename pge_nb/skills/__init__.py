@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, quoted
 from ..interrupts import ASKED, Cut
 from ..models.choose import RECORDING
 from ..payloads import Json, decode, encode, mended
@@ -198,29 +198,23 @@ def carried_out(does: Does, told: str, tree: Tree) -> Json:
         asked = ASKED.get()
         if isinstance(error, Cut) and asked is not None and asked():
             raise
-        return {"fault": mended(f"it raised {type(error).__name__}: {_words(error, str)}".removesuffix(": "))}
+        return {
+            "fault": mended(f"it raised {type(error).__name__}: {quoted(error, LONGEST_SHOWN, str)}".removesuffix(": "))
+        }
 
 
 def _made(made: object) -> Json:
     """The value as it is kept; nothing of its own, a method of a text's subclass say, is called after this."""
     if not isinstance(made, Mapping) or not all(isinstance(path, str) for path in made):
-        return {"fault": mended(f"it returned {_words(made, repr)}, no mapping from paths to text or bytes")}
+        return {"fault": mended(f"it returned {quoted(made, LONGEST_SHOWN)}, no mapping from paths to text or bytes")}
     files: dict[str, str | bytes] = {}
     for path, content in made.items():
         if not isinstance(content, str | bytes):
-            return {"fault": mended(f"what it returned for {_words(path, repr)} is neither text nor bytes")}
+            return {"fault": mended(f"what it returned for {quoted(path, LONGEST_SHOWN)} is neither text nor bytes")}
         files[str.__str__(path)] = str.__str__(content) if isinstance(content, str) else bytes(memoryview(content))
     if sum(map(len, files.values())) > MAX_FILE_BYTES:
         return {"fault": f"it returned more than {MAX_FILE_BYTES // 10**6} MB"}
     return {"files": {mended(path): _content(content) for path, content in files.items()}}
-
-
-def _words(value: object, shown: Callable[[object], str]) -> str:
-    """A value in words, cut; its type where it cannot be shown."""
-    try:
-        return shown(value)[:LONGEST_SHOWN]
-    except Exception:
-        return f"a {type(value).__name__} that cannot be shown"
 
 
 def _content(content: str | bytes) -> Json:

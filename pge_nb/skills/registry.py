@@ -21,7 +21,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import BadInput
+from ..errors import BadInput, quoted
 from ..interrupts import look_up
 from ..payloads import mended
 from ..records import EvaluationReport
@@ -84,9 +84,9 @@ class Scored:
         """The score, with names on one line; ``BadInput`` for a score outside 0 to 10, and for a name that is none."""
         names = {"skill_type": _name(skill_type, "skill_type"), "task_type": _name(task_type, "task_type")}
         if isinstance(score, bool) or not isinstance(score, Real) or not 0 <= score <= 10:  # type: ignore[operator]
-            raise BadInput(f"The score {score!r:.40} is no number from 0 to 10.", "Give such a number.")
+            raise BadInput(f"The score {quoted(score)} is no number from 0 to 10.", "Give such a number.")
         if not isinstance(reason, str):
-            raise BadInput(f"The reason is {reason!r:.40}.", "Give a text, or leave it out.")
+            raise BadInput(f"The reason is {quoted(reason)}.", "Give a text, or leave it out.")
         return cls(**names, score=float(score), reason=mended(reason), **origin)
 
     def row(self, at: str) -> tuple[object, ...]:
@@ -96,19 +96,19 @@ class Scored:
 
 def _name(name: object, what: str) -> str:
     if not isinstance(name, str) or not folded(name):
-        raise BadInput(f"The {what} is {name!r:.40}.", "Give a word or two.")
+        raise BadInput(f"The {what} is {quoted(name)}.", "Give a word or two.")
     return folded(name)
 
 
 def _count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise BadInput(f"top_k is {value!r:.40}.", "Give a whole number of at least 1.")
+        raise BadInput(f"top_k is {quoted(value)}.", "Give a whole number of at least 1.")
     return int(value)
 
 
 def _check_names(skills: object) -> None:
     if isinstance(skills, str) or not isinstance(skills, Collection):
-        raise BadInput(f"skills is {skills!r:.40}.", "Give a list of their names, or none for all of them.")
+        raise BadInput(f"skills is {quoted(skills)}.", "Give a list of their names, or none for all of them.")
 
 
 def folded(name: str) -> str:
