@@ -96,7 +96,7 @@ class PgeMagics(Magics):
         return self._here
 
     def _carried_out(self, words: list[str], body: str | None) -> View:
-        from .commands.every_day import NotPassed
+        from .commands.every_day import Interrupted, NotPassed
 
         command, rest = chosen(words, self.here)
         args, kwargs = parsed(command, rest)
@@ -104,8 +104,9 @@ class PgeMagics(Magics):
             kwargs["body"] = checked_body(words, command, body)
         try:
             return command(self.here, *args, **kwargs)
-        except NotPassed as error:
-            display(error.view)  # type: ignore[no-untyped-call]
+        except (NotPassed, Interrupted) as error:
+            with held_back():
+                display(error.view)  # type: ignore[no-untyped-call]
             raise
 
 

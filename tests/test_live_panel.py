@@ -104,6 +104,9 @@ def test_the_button_stops_a_run_between_two_calls(page: FrontEnd) -> None:
     [error] = ran.of("error")
     assert error["traceback"][0].startswith("Interrupted; ")
     assert error["traceback"][1:] == ["Go on with %pge resume."]
+    stands = ran.of("display_data")[-1]["data"]["text/plain"]
+    assert "Stands" in stands
+    assert "topped" in stands, "it does not say why it goes no further"
     run = open_run(directory_of(page) / "between")
     assert run.outcome in {"running", "stopped"}
     assert run.sections[-1].record.kind == "receipt", "it ended by itself"

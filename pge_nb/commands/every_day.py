@@ -325,6 +325,12 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(
             f"Interrupted; {counted(len(run.sections), 'section is', 'sections are')} whole in the state file."
         )
+        self.run = run
+
+    @property
+    def view(self) -> View:
+        """How far it is, and why it goes no further."""
+        return views.stopped_view(self.run)
 
     @property
     def lines(self) -> list[str]:

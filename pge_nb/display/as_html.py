@@ -39,7 +39,9 @@ TABLE_STYLE = "border-collapse:collapse;table-layout:auto;margin:2px 0 6px 0;fon
 CAPTION_STYLE = "caption-side:top;text-align:left;font-weight:bold;padding:2px 0"
 STAYS_WHOLE, LONG_WORD = 12, 16
 """Characters of a cell that has one line, and of a word beyond which it may be broken."""
-PRE_STYLE = "white-space:pre-wrap;word-break:normal;max-height:420px;overflow:auto;border:1px solid #8a8a8a;padding:6px"
+PRE_STYLE = "white-space:pre-wrap;word-break:normal;overflow:auto;border:1px solid #8a8a8a;padding:6px"
+HIGH = "420px"
+"""The height of a box of text, which scrolls beyond it."""
 OPEN_STYLE = "min-width:200px;max-width:380px;padding:4px 0"
 
 
@@ -71,6 +73,11 @@ def badge(word: str) -> str:
 def code_of(text: str) -> str:
     """Something to be typed."""
     return f'<code style="white-space:pre-wrap">{_escaped(text)}</code>'
+
+
+def pre_of(text: str, *, high: str = HIGH) -> str:
+    """A text line by line in a box of at most that height, which scrolls."""
+    return f'<pre dir="auto" style="{PRE_STYLE};max-height:{high}">{_escaped(text)}</pre>'
 
 
 def _cell(cell: Cell) -> str:
@@ -142,12 +149,12 @@ def _label(block: Verbatim | Diff) -> str:
 
 
 def _verbatim(block: Verbatim) -> str:
-    return f'{_label(block)}<pre dir="auto" style="{PRE_STYLE}">{_escaped(block.text)}</pre>'
+    return _label(block) + pre_of(block.text)
 
 
 def _diff(block: Diff) -> str:
     lines = "\n".join(map(_diff_line, block.text.removesuffix("\n").split("\n")))
-    return f'{_label(block)}<pre style="{PRE_STYLE}">{lines}</pre>'
+    return f'{_label(block)}<pre style="{PRE_STYLE};max-height:{HIGH}">{lines}</pre>'
 
 
 def _diff_line(line: str) -> str:

@@ -51,6 +51,11 @@ def run_view(run: Run) -> View:
     return view_of(run, "run", [_steps(run), *_standing(run), *(folds if run.plan else [])], frames.plan(run))
 
 
+def stopped_view(run: Run) -> View:
+    """A run that was just stopped: a row a step, and why it stopped. Nothing is drawn: whoever stopped it is not to wait."""
+    return view_of(run, "run", [_steps(run), *_standing(run)], frames.plan(run))
+
+
 def _steps_told(run: Run) -> str:
     """How many steps the plan in force has, and how many others stand in the tables."""
     replaced = len(run.every_step) - len(run.steps)

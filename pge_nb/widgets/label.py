@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..display import Mark, Table, Verbatim, View, Words, html_of
-from ..display.as_html import text_of
+from ..display import Mark, Table, View, Words, html_of
+from ..display.as_html import pre_of, text_of
 from ..errors import BadInput
 from .live import VIEW, closed
 
@@ -23,6 +23,8 @@ Verdict = Literal["pass", "fail", "unclear"]
 VERDICTS: Mapping[str, Verdict] = {"p": "pass", "f": "fail", "u": "unclear"}
 UNDO, STOP = "undo", "stop"
 KEYS = "p pass, f fail, u unclear, then Enter; words behind the letter are a note. undo takes the last back, stop ends."
+TEXT_HIGH = "min(65vh, 900px)"
+"""The most of a page that an item's text takes; it scrolls beyond that, and the question and the field stay in sight."""
 LATER = 0.3
 """Seconds in which what was typed arrives, once Enter did."""
 
@@ -190,7 +192,7 @@ class LabelView:
         if item is None:
             return
         head = f"<div><b>{text_of(self.title)}</b>, {self.labelling.progress}</div>"
-        parts = [head, html_of(Words(item.question)), html_of(Verbatim(text=item.text))]
+        parts = [head, html_of(Words(item.question)), pre_of(item.text, high=TEXT_HIGH)]
         self.shown.value = f'<div style="line-height:1.4">{"".join(parts)}</div>'
         self.says.value = f'<div style="line-height:1.4">{text_of(self.labelling.says)}</div>'
 
