@@ -91,6 +91,18 @@ def test_no_line_passes_through_a_box(needs: Needs) -> None:
         assert not ways & {way for one in others for way in enumerate(one.passes, one.leaves.row + 1)}
 
 
+@settings(max_examples=20, deadline=None)
+@given(graphs())
+def test_lines_that_pass_a_row_in_one_gap_can_be_told_apart(needs: Needs) -> None:
+    laid = layout(needs)
+    for row in range(laid.rows):
+        passing = sorted(
+            line.passes[row - line.leaves.row - 1] for line in laid.lines if line.leaves.row < row < line.arrives.row
+        )
+        least = 0.12 / max(1, len(passing) - 1)
+        assert all(right - left >= min(0.04, least) - 1e-9 for left, right in itertools.pairwise(passing))
+
+
 def test_a_chain_runs_from_left_to_right_and_goes_on_below() -> None:
     laid = layout(CHAIN)
     assert laid.rows == 10

@@ -21,8 +21,10 @@ WIDE = 0.86
 SWEEPS = 4
 PORT, PORTS_WIDE = 0.08, 0.34
 """How far apart lines end at one box, and how far from its middle at most."""
-LANE, ASIDE = 0.065, 0.04
-"""How far from a gap's middle lines pass at most, and how far from the outermost box they pass beside a row."""
+LANE, ROOM, ASIDE = 0.04, 0.12, 0.04
+"""How far apart lines pass a row, how much of a gap they take, and how far from the outermost box they pass beside it."""
+CROWDED, FREE = 0.2, 3
+"""How far aside a line goes for each line that is in a gap beyond those that have room there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +255,16 @@ def _lines(
     for start, end in sorted(set(pairs) - set(apart)):
         yield Line(start=start, end=end, leaves=middles[start], arrives=middles[end], beside=True)
     leaving, arriving = _ports(apart, middles, end=0), _ports(apart, middles, end=1)
-    taken: dict[tuple[int, float], int] = defaultdict(int)
-    for pair in sorted(apart, key=lambda pair: (spans[pair[0]], spans[pair[1]], leaving[pair])):
-        leaves, arrives = Place(spans[pair[0]][1], leaving[pair]), Place(spans[pair[1]][0], arriving[pair])
-        line = Line(start=pair[0], end=pair[1], leaves=leaves, arrives=arrives)
-        yield replace(line, passes=tuple(_passes(line, gaps, taken)))
+    drawn = [
+        Line(
+            start=pair[0],
+            end=pair[1],
+            leaves=Place(spans[pair[0]][1], leaving[pair]),
+            arrives=Place(spans[pair[1]][0], arriving[pair]),
+        )
+        for pair in sorted(apart, key=lambda pair: (spans[pair[0]], spans[pair[1]], leaving[pair]))
+    ]
+    yield from _beside_one_another(drawn, gaps)
 
 
 def _ports(pairs: Sequence[tuple[int, int]], middles: Mapping[int, Place], *, end: int) -> dict[tuple[int, int], float]:
@@ -274,26 +281,47 @@ def _ports(pairs: Sequence[tuple[int, int]], middles: Mapping[int, Place], *, en
     return found
 
 
-def _passes(line: Line, gaps: Sequence[Sequence[float]], taken: dict[tuple[int, float], int]) -> Iterator[float]:
-    """Where a line passes the rows between: in each through the gap that is nearest to the straight way."""
-    rows = line.arrives.row - line.leaves.row
+def _beside_one_another(lines: Sequence[Line], gaps: Sequence[Sequence[float]]) -> Iterator[Line]:
+    """The lines with the places at which they pass rows: those in one gap side by side, in an order in which few cross."""
+    crowd: dict[tuple[int, float], int] = defaultdict(int)
+    ways = [_way(line, gaps, crowd) for line in lines]
+    through: dict[tuple[int, float], list[int]] = defaultdict(list)
+    for index, (line, way) in enumerate(zip(lines, ways, strict=True)):
+        for row, gap in enumerate(way, line.leaves.row + 1):
+            through[row, gap].append(index)
+    places: dict[tuple[int, int], float] = {}
+    widest = max(map(max, gaps), default=0.0)
+    for (row, gap), mine in through.items():
+        mine.sort(key=lambda index: _course(lines[index], ways[index], row))
+        for index, aside in zip(mine, _lanes(len(mine), gap, max(gaps[row]), widest), strict=True):
+            places[index, row] = gap + aside
+    for index, (line, way) in enumerate(zip(lines, ways, strict=True)):
+        yield replace(line, passes=tuple(places[index, row] for row, _ in enumerate(way, line.leaves.row + 1)))
+
+
+def _way(line: Line, gaps: Sequence[Sequence[float]], crowd: dict[tuple[int, float], int]) -> list[float]:
+    """The gaps in which a line passes the rows between: near its straight way on, and not where many lines are already."""
+    way: list[float] = []
+    at = line.leaves.across
     for row in range(line.leaves.row + 1, line.arrives.row):
-        part = (row - line.leaves.row) / rows
-        straight = line.leaves.across + (line.arrives.across - line.leaves.across) * part
-        gap = _nearest(gaps[row], straight)
-        lane = taken[row, gap]
-        taken[row, gap] += 1
-        yield gap + _aside(lane, outer=abs(gap) == max(gaps[row]), sign=1 if gap > 0 else -1)
+        straight = at + (line.arrives.across - at) / (line.arrives.row - row + 1)
+        at = min(gaps[row], key=lambda gap: (abs(gap - straight) + CROWDED * max(0, crowd[row, gap] - FREE), gap))
+        crowd[row, at] += 1
+        way.append(at)
+    return way
 
 
-def _aside(lane: int, *, outer: bool, sign: int) -> float:
-    """How far from a gap's middle the line of that number passes: by turns on either side, beside a row only away from it.
-
-    However many there are, they stay within the gap, closer and closer.
-    """
-    turn = lane if outer else (lane + 1) // 2
-    return LANE * turn / (turn + 1.5) * (sign if outer else 1 if lane % 2 else -1)
+def _course(line: Line, way: Sequence[float], row: int) -> tuple[float, float, int, int]:
+    """What lines in one gap are ordered by: from where they come and where they go, in the next rows and in the end."""
+    places = [line.leaves.across, *way, line.arrives.across]
+    at = row - line.leaves.row
+    return places[at - 1] + places[at + 1], line.leaves.across + line.arrives.across, line.start, line.end
 
 
-def _nearest(gaps: Sequence[float], place: float) -> float:
-    return min(gaps, key=lambda gap: (abs(gap - place), gap))
+def _lanes(count: int, gap: float, outermost: float, widest: float) -> list[float]:
+    """How far from a gap's middle so many lines pass, side by side from the left; beside a row only away from it."""
+    if abs(gap) < outermost:
+        apart = min(LANE, ROOM / max(1, count - 1))
+        return [(index - (count - 1) / 2) * apart for index in range(count)]
+    apart = min(LANE, (ROOM + widest - outermost) / max(1, count - 1))  # beside a narrow row there is more room
+    return [(index if gap > 0 else index - count + 1) * apart for index in range(count)]
