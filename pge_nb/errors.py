@@ -68,6 +68,9 @@ class Uninformative(PgeError):
 class Stopped(KeyboardInterrupt):
     """A person pressed Ctrl-C. An interrupt like any other, shown in two lines."""
 
+    def __str__(self) -> str:
+        return "\n".join(self._render_traceback_())
+
     def _render_traceback_(self) -> list[str]:
         return ["Stopped.", "%pge shows where the run stands, and %pge resume goes on from there."]
 

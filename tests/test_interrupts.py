@@ -37,3 +37,10 @@ def test_in_another_thread_it_does_nothing() -> None:
     thread.start()
     thread.join()
     assert done == [True]
+
+
+def test_a_stop_says_in_words_what_it_is() -> None:
+    """A front end that shows no traceback of its own shows the error's text."""
+    words = str(Stopped())
+    assert words.split("\n") == Stopped()._render_traceback_()
+    assert "%pge resume" in words
