@@ -117,9 +117,9 @@ def test_what_retries_let_through_is_counted_and_predicted_side_by_side(runs: li
 
 def test_how_alike_verdicts_of_one_step_are() -> None:
     alike = [[("fail", True)] * 3, [("fail", False)] * 3]
-    assert rho(alike, "fail", 0.5) == 1.0
-    assert rho([[("fail", True), ("fail", False)]] * 4, "fail", 0.5) == 0.0
-    assert rho([], "fail", 0.5) == rho(alike, "pass", 0.5) == 0.0
+    assert rho(alike, "fail") == 1.0
+    assert rho([[("fail", True), ("fail", False)]] * 4, "fail") == 0.0
+    assert rho([], "fail") == rho(alike, "pass") == 0.0
 
 
 def test_the_best_of_more_attempts_has_a_score_that_is_further_too_high(runs: list[Run]) -> None:

@@ -7,12 +7,11 @@ tell how it does by attempt.
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..calibration.estimate import CalibrationWarning, Estimate
 from ..errors import PgeError
@@ -31,6 +30,9 @@ if TYPE_CHECKING:
 
     from .study import StudyView
 
+Verdicts = list[tuple[str, bool]]
+"""Of the attempts of a step: what is so, and whether it passed."""
+NOT_KNOWN: Final = (math.nan, math.nan)
 ALL: Final = "all attempts"
 SURVIVORS: Final = "survivors only"
 SEEN: Columns = {
@@ -62,6 +64,8 @@ RETRIED: Columns = {
     "low": NUMBER,
     "high": NUMBER,
     "predicted": NUMBER,
+    "predicted_low": NUMBER,
+    "predicted_high": NUMBER,
     "steps": COUNT,
 }
 BEST_OF: Columns = {"n": COUNT, "too_high": NUMBER, "low": NUMBER, "high": NUMBER, "steps": COUNT, "tasks": COUNT}
@@ -121,25 +125,53 @@ class Attempts:
 
         ``accepted``: a step has an accepted attempt; ``bad_accepted``: that one is bad; both among all steps.
         """
-        steps = [list(zip(s["truth"], s["verdict"] == "pass", strict=True)) for _, s in self._steps()]
-        tasks = [str(s["task"].iloc[0]) for _, s in self._steps()]
+        steps, tasks = self._verdicts()
         rows: list[tuple[object, ...]] = []
         for retries in range(max(map(len, steps), default=0)):
             told = [(step[: retries + 1], task) for step, task in zip(steps, tasks, strict=True) if len(step) > retries]
-            among = [step for step, _ in told]
+            among, theirs = [step for step, _ in told], [task for _, task in told]
             predicted = _predicted(among, retries)
             firsts = [next((truth for truth, passed in step if passed), None) for step in among]
             for name, hits in (
                 ("accepted", [first is not None for first in firsts]),
                 ("bad_accepted", [first == "fail" for first in firsts]),
             ):
-                found = _mean([float(hit) for hit in hits], [task for _, task in told], self.level, "rate")
-                rows.append((retries, name, *found, predicted.get(name), len(among)))
+                found = _mean([float(hit) for hit in hits], theirs, self.level, "rate")
+
+                def again(some: Sequence[Verdicts], name: str = name, retries: int = retries) -> float:
+                    return _predicted(some, retries).get(name, math.nan)
+
+                # A prediction of 0 or 1 is what was measured, and no better known.
+                ends = _left_out(again, among, theirs, self.level) or (found[1:] if name in predicted else NOT_KNOWN)
+                rows.append((retries, name, *found, predicted.get(name), *ends, len(among)))
         return frame_of(RETRIED, rows)
 
-    def _steps(self) -> list[tuple[Any, DataFrame]]:
+    def alike(self, truth: Literal["pass", "fail"]) -> Estimate:
+        """`rho` of the attempts that are good, or bad, with the interval of `calibration.alike.alike_ends`."""
+        from ..calibration.alike import alike_ends
+
+        steps, tasks = self._verdicts()
+        kinds = [[passed for word, passed in step if word == truth] for step in steps]
+        value, (low, high) = (
+            rho(steps, truth),
+            alike_ends([sum(kind) for kind in kinds], [*map(len, kinds)], self.level),
+        )
+        return Estimate(
+            value=value,
+            low=min(low, value),
+            high=max(high, value),
+            level=self.level,
+            method="profile likelihood, beta-binomial",
+            n=sum(map(len, kinds)),
+            groups=len(set(tasks)),
+        )
+
+    def _verdicts(self) -> tuple[list[Verdicts], list[str]]:
+        """What is so and whether it passed, of the attempts of each step in their order; and the step's task."""
         known = self.whole[self.whole["truth"].notna()].sort_values("attempt", kind="stable")
-        return list(known.groupby(["run", "step"], sort=True))
+        steps = [some for _, some in known.groupby(["run", "step"], sort=True)]
+        told = [list(zip(some["truth"], some["verdict"] == "pass", strict=True)) for some in steps]
+        return told, [str(some["task"].iloc[0]) for some in steps]
 
 
 def attempts(
@@ -219,7 +251,22 @@ def _mean(values: list[float], tasks: list[str], level: float, name: str) -> tup
     return found.value, *ends
 
 
-def _predicted(steps: Sequence[Sequence[tuple[str, bool]]], retries: int) -> dict[str, float]:
+def _left_out(
+    statistic: Callable[[Sequence[Verdicts]], float], steps: Sequence[Verdicts], tasks: Sequence[str], level: float
+) -> tuple[float, float] | None:
+    """Interval of a share that is computed from steps, each task left out in turn (Tukey 1958), on the logit; t(tasks - 1)."""
+    import numpy as np
+
+    from ..calibration.intervals import fisher_jackknife, quantile
+
+    names = dict.fromkeys(tasks)
+    without = [
+        statistic([step for step, task in zip(steps, tasks, strict=True) if task != left_out]) for left_out in names
+    ]
+    return fisher_jackknife(statistic(steps), np.array(without), quantile(level, len(names)), low=0.0)
+
+
+def _predicted(steps: Sequence[Verdicts], retries: int) -> dict[str, float]:
     """By `calibration.pass_after_retries`, from rates and correlations over all attempts of these steps."""
     from ..calibration import pass_after_retries
 
@@ -233,17 +280,22 @@ def _predicted(steps: Sequence[Sequence[tuple[str, bool]]], retries: int) -> dic
         left = [step[attempt][0] == "pass" for step in steps if not any(passed for _, passed in step[:attempt])]
         quality.append(sum(left) / len(left) if left else 0.0)
     found = pass_after_retries(
-        tpr, 1 - false_pass, quality, retries, rho_good=rho(steps, "pass", tpr), rho_bad=rho(steps, "fail", false_pass)
+        tpr, 1 - false_pass, quality, retries, rho_good=rho(steps, "pass"), rho_bad=rho(steps, "fail")
     )
     return {"accepted": found.p_accepted, "bad_accepted": found.p_bad_accepted}
 
 
-def rho(steps: Sequence[Sequence[tuple[str, bool]]], truth: str, mean: float) -> float:
-    """How alike verdicts are on different attempts of one step that are all good, or all bad: intraclass, by pairs, 0 to 1."""
-    products = [
-        (first - mean) * (second - mean)
-        for step in steps
-        for first, second in itertools.combinations([passed for word, passed in step if word == truth], 2)
-    ]
-    spread = mean * (1 - mean)
-    return min(1.0, max(0.0, sum(products) / len(products) / spread)) if products and spread else 0.0
+def rho(steps: Sequence[Verdicts], truth: str) -> float:
+    """How alike verdicts are on different attempts of one step that are all good, or all bad: 0 to 1.
+
+    The intraclass correlation by pairs (Fisher 1925; for steps of unequal size Karlin, Cameron & Williams 1981): mean product of
+    deviations over all pairs within steps, over the variance m (1 - m). Without pairs, or with one verdict alone, 0.
+    """
+    kinds = [[float(passed) for word, passed in step if word == truth] for step in steps]
+    every = [passed for kind in kinds for passed in kind]
+    pairs = sum(len(kind) * (len(kind) - 1) for kind in kinds)
+    mean = sum(every) / len(every) if every else 0.0
+    if not pairs or not 0.0 < mean < 1.0:
+        return 0.0
+    products = sum(sum(x - mean for x in kind) ** 2 - sum((x - mean) ** 2 for x in kind) for kind in kinds)
+    return min(1.0, max(0.0, products / pairs / (mean * (1 - mean))))

@@ -87,7 +87,14 @@ BINS: Columns = {
     "n": COUNT,
 }
 """The columns of `Figures.bins`: mean score of a bin, as a share of 10, and the share of good attempts in it."""
-ESCALATION: Columns = {"margin": NUMBER, "coverage": NUMBER, "risk": NUMBER, "n": COUNT}
+ESCALATION: Columns = {
+    "margin": NUMBER,
+    "coverage": NUMBER,
+    "risk": NUMBER,
+    "low": NUMBER,
+    "high": NUMBER,
+    "n": COUNT,
+}
 """The columns of `Figures.escalation`: the share that is left to the judge, and how much of that it decides wrongly."""
 Lean = Literal["too lenient", "too strict", "cannot tell"]
 
@@ -309,7 +316,7 @@ def figures_of(
         rows=tuple(rows),
         points=points,
         reliability=bins_of(whole, level),
-        escalated=escalation_of(whole),
+        escalated=escalation_of(whole, level),
         max_false_pass=max_false_pass,
         cost=cost,
         weakest=weakest.of if weakest and weakest.value else "",

@@ -276,18 +276,25 @@ def margins_of(whole: DataFrame, sd: float | None, level: float) -> Iterator[Fig
             yield _row(name, ("margin", f"{margin:.2f}"), scored, level, getattr(rates, name))
 
 
-def escalation_of(whole: DataFrame) -> tuple[tuple[float, float, float, int], ...]:
-    """What is left to the judge when the work nearest to 7 goes to a person: margin, coverage, risk (share wrong of it), n."""
+def escalation_of(whole: DataFrame, level: float) -> tuple[tuple[float, float, float, float, float, int], ...]:
+    """What is left to the judge when the work nearest to 7 goes to a person: margin, coverage, risk with its interval, n.
+
+    ``risk``: the share of what is left that the judge decides wrongly.
+    """
+    from ..calibration import percent_agreement
+
     scored = whole[whole["score"].notna() & (whole["label"] != "unmeasured")]
     if not len(scored):
         return ()
     apart = (scored["score"].astype(float) - THRESHOLD).abs().round(2)
-    wrong = (scored["label"] != scored["truth"]).astype(float)
     points = []
     for margin in sorted({0.0, *apart}):
-        left = apart >= margin
-        if left.any():
-            points.append((margin, float(left.mean()), float(wrong[left].mean()), int(left.sum())))
+        left = scored[apart >= margin]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CalibrationWarning)
+            right = percent_agreement(list(left["truth"]), list(left["label"]), **_tail(left, level))
+        share = float((apart >= margin).mean())
+        points.append((margin, share, 1 - right.value, 1 - right.high, 1 - right.low, len(left)))
     return tuple(points)
 
 
