@@ -34,6 +34,7 @@ from pge_nb.records import Note, Plan
 from pge_nb.run import Run
 from pge_nb.skills.keeping import FILE, Keeper, data_directory, registry_of, told_on
 from pge_nb.state import open_run
+from pge_nb.views import run_view
 
 ROOT = Path(__file__).parents[1]
 LIVE = {"models": {"planner": "m", "generator": "m", "evaluator": "m"}}
@@ -429,6 +430,8 @@ def test_a_registry_that_cannot_be_used_is_a_note_and_no_failed_run(
     assert len(notes) == (1 if kind == "a file above" else 2)
     assert notes[-1].startswith(f"The skill registry {place} cannot be written: ")
     assert notes[-1].endswith("How the skills of this run do is not kept.")
+    shown = run_view(harness.state.read()).plain().replace("\n", " ")
+    assert all(" ".join(note.split()) in " ".join(shown.split()) for note in notes)
     # Who goes on with the run has no more to tell.
     assert Keeper(str(place)).keep(harness.state.read()) == ()
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from .. import frames
 from ..display import Block, Cell, Fold, Mark, Table, Verbatim, View, Words
 from ..pauses import clock
-from ..prose import counted
-from ..records import EvaluationReport, Interruption, Proposal, Receipt, Response, Section, StepContract
+from ..prose import counted, few
+from ..records import EvaluationReport, Interruption, Note, Proposal, Receipt, Response, Section, StepContract
 from ..results import graded_again
 from ..run import Run
 from .costs import bill, cost_table, or_none, roles_table, rounds_table
@@ -47,8 +47,17 @@ def run_view(run: Run) -> View:
             see="%pge show plan",
         ),
         Fold(summary=bill(cost), blocks=(cost_table(cost),), see="%pge show cost"),
+        *_noted(run),
     ]
     return view_of(run, "run", [_steps(run), *_standing(run), *(folds if run.plan else [])], frames.plan(run))
+
+
+def _noted(run: Run) -> Iterator[Block]:
+    """What the harness met with that stopped nothing: a registry or trace that cannot be written, a torn end of the file."""
+    sections = [section for section in run.of("note") if section.record.by == "harness"]
+    notes = [section.payload.text for section in sections if isinstance(section.payload, Note)]
+    if notes:
+        yield Fold(summary=counted(len(notes), "note"), blocks=tuple(map(Words, few(notes))))
 
 
 def stopped_view(run: Run) -> View:
