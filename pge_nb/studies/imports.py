@@ -19,6 +19,8 @@ KEYED, PLAIN = ("item",), ("run", "step", "attempt_hash", "on")
 COLUMNS = (*KEYED, *PLAIN, "verdict", "score", "note", "repeat")
 MOST_BYTES = 50_000_000
 MOST_REPEATS = 1_000
+MOST_DIGITS = 9
+"""Of a number that counts; with thousands of them Python itself refuses to read one."""
 LEAST_HEX = 12
 """Of an attempt's hash, so many characters at least are needed to tell attempts apart."""
 
@@ -129,13 +131,18 @@ def _address(row: Mapping[str, str], number: int) -> tuple[str, int, str, str]:
         run, step, digest = parts
     else:
         run, step, digest, on = (row.get(name, "") for name in PLAIN)
-    if not step.isascii() or not step.isdigit():
+    if not counts(step):
         raise BadInput(f"Line {number}: step {step!r:.40} is no number.", "Write the step's number.")
     if len(digest) < LEAST_HEX or any(char not in "0123456789abcdef" for char in digest):
         raise BadInput(
             f"Line {number}: {digest!r:.40} is no attempt hash.", f"Give {LEAST_HEX} hex characters of it, or all."
         )
     return run, int(step), digest, "" if on == WHOLE else on
+
+
+def counts(text: str) -> bool:
+    """Whether it is a number that something can be counted with."""
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def _score(text: str) -> float | None:
@@ -146,7 +153,7 @@ def _score(text: str) -> float | None:
 
 
 def _repeat(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MOST_REPEATS:
+    if not counts(text) or not 1 <= int(text) <= MOST_REPEATS:
         raise BadInput(f"{text!r:.40} is no repeat.", f"They are counted from 1, to {MOST_REPEATS}.")
     return int(text)
 

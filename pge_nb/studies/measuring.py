@@ -348,7 +348,8 @@ def people_of(frame: DataFrame, pairs: DataFrame, rater: str, level: float) -> I
     mine = pairs[pairs["item"].isin(table.index)]
     people = table.shape[1]
     table = table.loc[list(mine["item"])] if people else table
-    matrix = [[None if cell not in ("pass", "fail") else cell for cell in row] for row in table.to_numpy(dtype=object)]
+    # What one of them did not label is a missing value of pandas, which cannot be asked what it equals.
+    matrix = [[cell if isinstance(cell, str) else None for cell in row] for row in table.to_numpy(dtype=object)]
     judged = [None if label == "unmeasured" else str(label) for label in mine["label"]]
     groups, few = list(mine["task"]), f"not measurable with {people} {'person' if people == 1 else 'people'}"
 
