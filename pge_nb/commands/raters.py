@@ -14,7 +14,7 @@ from ..notebook import runs as runs_in
 from ..prose import counted
 from ..run import Run
 from ..studies.raters import Listed, edit, judge_called, roster
-from ..studies.replaying import ahead, asked_of
+from ..studies.replaying import ahead, asked_of, batches_of
 from ..studies.replaying import regrade as replayed
 from ..studies.study import open_study
 from ..study_records import Rater
@@ -73,6 +73,9 @@ def regrade(
     repeats: Annotated[int, "so many gradings of each attempt by each of them"] = 1,
     budget: Annotated[float | None, "at most so many dollars, over all studies of this notebook"] = None,
     parallel: Annotated[int, "so many gradings are made at once"] = 4,
+    batch: Annotated[
+        bool, "half the price: asked in batches, answered within a day; the same line goes on waiting"
+    ] = False,
 ) -> View:
     """Have every attempt graded again by other judges: verdicts turned over, retries saved or added; runs stay as they are."""
     chosen = runs_of(here, runs)
@@ -85,7 +88,12 @@ def regrade(
     made: list[int] = [before.there]
     try:
         done = replayed(
-            study, asked, limits=Limits(max_dollars=budget), parallel=parallel, told=lambda n, _: made.append(n)
+            study,
+            asked,
+            limits=Limits(max_dollars=budget),
+            parallel=parallel,
+            told=lambda n, _: made.append(n),
+            batches=batches_of() if batch else None,
         )
     except KeyboardInterrupt:
         raise BrokenOff(max(made), len(asked)) from None

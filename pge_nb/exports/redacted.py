@@ -280,6 +280,7 @@ def _line(line: calllog.Line, kept: Kept) -> calllog.Line:
 _TOLD: Mapping[type, tuple[str, ...]] = {
     calllog.Opening: ("header",),
     calllog.Reserved: (),
+    calllog.Batched: (),
     calllog.Settled: ("request", "content"),
     calllog.Refused: ("why",),
     calllog.Broken: ("why",),

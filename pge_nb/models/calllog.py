@@ -1,7 +1,7 @@
 """The call log: a file of JSON lines that is only ever added to, each line on disk before anything rests on it.
 
 Format ``pge-calls/1``. The first line is the opening; then, for each call, a reservation and what became of it (settled,
-refused or broken), told apart by ``n``; and observations. `docs/call-log.md` has the fields.
+refused or broken), told apart by ``n``; batches of calls; and observations. `docs/call-log.md` has the fields.
 """
 
 from __future__ import annotations
@@ -44,6 +44,15 @@ class Reserved:
     model: str
     tokens: int
     dollars: float | None
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batched:
+    """Reserved calls that were sent together. ``id`` is the service's name of the batch, ``calls`` their numbers."""
+
+    id: str
+    calls: tuple[int, ...]
     at: str
 
 
@@ -105,10 +114,11 @@ class Observed:
     at: str
 
 
-Line = Opening | Reserved | Settled | Refused | Broken | Observed
+Line = Opening | Reserved | Batched | Settled | Refused | Broken | Observed
 KINDS: Mapping[str, type[Line]] = {
     "opening": Opening,
     "reserved": Reserved,
+    "batched": Batched,
     "settled": Settled,
     "refused": Refused,
     "broken": Broken,

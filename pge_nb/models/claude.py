@@ -62,11 +62,11 @@ class Claude:
 
     def ready(self) -> None:
         """``ModelFailed`` where there is no key; asks nobody."""
-        self._connected()
+        self.connected()
 
     def reply(self, request: Request, *, listen: Listen | None = None, stop: Stop | None = None) -> Reply:
         """One streamed turn. ``ModelFailed`` costs nothing; ``CallBroken`` and ``CallStopped`` carry the usage so far."""
-        client = self._connected()
+        client = self.connected()
         began = time.monotonic()
         got = Gathered()
         opened: list[Any] = []
@@ -78,9 +78,9 @@ class Claude:
         except StopAsked:
             raise CallStopped("The call was stopped.", "%pge resume asks again.", got.usage()) from None
         except Exception as error:
-            raise self._explained(error, request, got) from None
+            raise self.explained(error, request, got) from None
         if not got.begun:
-            raise self._explained(Lost(UNREADABLE, passing=False), request, got)
+            raise self.explained(Lost(UNREADABLE, passing=False), request, got)
         if not got.whole:
             raise CallBroken(
                 f"The reply of {self._place(client)} ended in the middle.",
@@ -88,19 +88,14 @@ class Claude:
                 got.usage(),
                 passing=True,
             )
-        return Reply(
-            content=tuple(replaced(block, request.nonce, NONCE) for block in got.content),
-            stop_reason=got.stop_reason or "unknown",
-            usage=got.usage_or_most(request.input_bytes),
-            seconds=time.monotonic() - began,
-        )
+        return whole_reply(got, request, time.monotonic() - began)
 
     def count(self, request: Request) -> int:
         """The tokens of a request's input, as the service counts them. Nothing is asked of the model, and it costs nothing.
 
         ``ModelFailed`` where the service does not count.
         """
-        client, sdk = self._connected(), import_sdk()
+        client, sdk = self.connected(), import_sdk()
 
         def ask(sent: dict[str, Any]) -> Any:
             return client.messages.count_tokens(**sent, extra_headers=FRESH)
@@ -110,7 +105,7 @@ class Claude:
         except sdk.NotFoundError:
             counted = None
         except Exception as error:
-            raise self._explained(error, request, Gathered()) from None
+            raise self.explained(error, request) from None
         if not isinstance(counted, int):
             raise ModelFailed(
                 f"{self._place(client)} counts no tokens for {request.model}.",
@@ -120,7 +115,8 @@ class Claude:
 
     # The client
 
-    def _connected(self) -> anthropic.Anthropic:
+    def connected(self) -> anthropic.Anthropic:
+        """The client, made at the first call. ``ModelFailed`` where there is no key."""
         with self._lock:
             if self._client is None:
                 self._client = self._connect()
@@ -143,7 +139,8 @@ class Claude:
         self._redact = Redactor(keys=[secret for secret in (client.api_key, client.auth_token) if secret])
         return client.with_middleware(retry_only_unbilled(sdk))
 
-    def _explained(self, error: Exception, request: Request, got: Gathered) -> ModelFailed:
+    def explained(self, error: Exception, request: Request, got: Gathered | None = None) -> ModelFailed:
+        """The failure that an exception stands for; ``got`` is what had come of the reply."""
         assert self._client is not None  # noqa: S101 - there was a call
         assert self._redact is not None  # noqa: S101 - made with the client
         return explain(
@@ -151,8 +148,8 @@ class Claude:
             model=request.model,
             place=self._place(self._client),
             redact=self._redact,
-            begun=got.begun,
-            usage=got.usage(),
+            begun=got is not None and got.begun,
+            usage=got.usage() if got else None,
         )
 
     @staticmethod
@@ -206,6 +203,16 @@ class Claude:
                 # Only now is it known that they were what was wrong.
                 self._refused |= {extra for extra in extras_of(request) if extra not in extras}
                 return given
+
+
+def whole_reply(got: Gathered, request: Request, seconds: float = 0.0) -> Reply:
+    """The reply to a request that has come in whole; ``seconds`` is what it took, where that is known."""
+    return Reply(
+        content=tuple(replaced(block, request.nonce, NONCE) for block in got.content),
+        stop_reason=got.stop_reason or "unknown",
+        usage=got.usage_or_most(request.input_bytes),
+        seconds=seconds,
+    )
 
 
 def message_in(body: bytes) -> dict[str, Json]:

@@ -75,7 +75,8 @@ def explain(
     if begun:
         return CallBroken(f"The reply of {place} broke off{words}.", AGAIN, usage, passing=is_passing(error))
     if isinstance(error, ErrorEvent):
-        return refused(error.kind, 200, words, None, model=model, place=place)
+        status = 400 if error.kind == "invalid_request_error" else 200
+        return refused(error.kind, status, words, None, model=model, place=place)
     if isinstance(error, anthropic.APIStatusError):
         after = wait_asked(error.response.headers)
         asked = words if after is None else f"{words}; it asks to wait {after:.0f} seconds"

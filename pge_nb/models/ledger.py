@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..records import Call, Usage
 from . import Reply
-from .calllog import Broken, CallLog, Line, Observed, Opening, Refused, Reserved, Settled, Span, plain
+from .calllog import Batched, Broken, CallLog, Line, Observed, Opening, Refused, Reserved, Settled, Span, plain
 from .limits import Spent
 
 NOT_COUNTED = ("recording",)
@@ -37,6 +37,7 @@ class Ledger:
         self.header: Mapping[str, object] | None = None
         self.calls: list[Call] = []
         self.open: dict[int, Unfinished] = {}
+        self.batched: dict[int, str] = {}
         self.settled: dict[str, Span] = {}
         self.addressed: dict[tuple[str, int], Span] = {}
         self.observed: dict[str, Span] = {}
@@ -49,12 +50,15 @@ class Ledger:
             self.header = line.header if self.header is None else self.header
         elif isinstance(line, Observed):
             self.observed[line.key] = span
+        elif isinstance(line, Batched):
+            self.batched.update(dict.fromkeys(line.calls, line.id))
         else:
             self.last = max(self.last, line.n)
             self._add_call(span, line)
 
     def _add_call(self, span: Span, line: Reserved | Settled | Refused | Broken) -> None:
         before = self.open.pop(line.n, None)
+        self.batched.pop(line.n, None)
         if isinstance(line, Reserved):
             self.open[line.n] = Unfinished(key=line.key, model=line.model, tokens=line.tokens, dollars=line.dollars)
         elif isinstance(line, Broken):

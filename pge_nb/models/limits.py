@@ -25,6 +25,8 @@ MILLION = 1_000_000
 OVERHEAD_TOKENS = 1_000
 """What a service may add to the input of its own accord: roles, a schema, the instructions for tools."""
 DEFAULT_DOLLARS = 5.0
+BATCH_RATE = 0.5
+"""What a call in a batch costs, as a part of what it costs by itself, whatever the model."""
 MOST = 10**12
 DEFAULT_UNPRICED_TOKENS = 2_000_000
 

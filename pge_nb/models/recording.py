@@ -170,10 +170,11 @@ class Recording:
             at=now(),
         )
 
-    def _settle(self, number: int | None, request: Request, reply: Reply) -> Reply:
-        """Log the reply, without secrets, before anybody parses it."""
+    def _settle(self, number: int | None, request: Request, reply: Reply, *, rate: float = 1.0) -> Reply:
+        """Log the reply, without secrets, before anybody parses it. ``rate``: the part of the price that is billed."""
         content = tuple(dict(block) for block in self.redact.json(plain_blocks(reply)))
-        billed = reply.dollars if reply.source in NOT_COUNTED else self.prices.cost(request.model, reply.usage)
+        cost = self.prices.cost(request.model, reply.usage)
+        billed = reply.dollars if reply.source in NOT_COUNTED else None if cost is None else cost * rate
         reply = replace(reply, content=content, id=request.key, dollars=billed)
         with self._lock, self._log.exclusive():
             self._read_on()

@@ -9,11 +9,11 @@ from typing import Protocol
 
 from ..agents.equipment import Equipment
 from ..agents.frozen import Frozen, grade_again
-from ..errors import LimitReached
-from ..models import CallStopped, Model
+from ..errors import LimitReached, PgeError
+from ..models import CallBroken, CallStopped, Model, NotNow
+from ..models.batches import Batches, BatchRecording
 from ..models.choose import ByName
 from ..models.limits import Limits
-from ..models.recording import Recording
 from ..payloads import encode
 from ..study_records import Rater, StudyKind
 from ..workspace import Objects
@@ -64,17 +64,20 @@ def graded_all(
     limits: Limits | None = None,
     parallel: int = 4,
     told: Callable[[int, int], None] | None = None,
+    batches: Batches | None = None,
 ) -> Gradings:
     """Make the gradings that are not there yet, up to ``parallel`` at a time.
 
     ``model`` stands in for every rater's. ``limits`` bind all calls of the studies of this directory together. ``told`` is given
     how many are done, and of how many. A limit, or an interruption (which is raised), ends it with what was made kept; the same
-    call goes on from there.
+    call goes on from there. ``batches``: the judges are asked in batches first, at half the price; what they are asked after that
+    (a reply that cannot be used) is asked one by one.
     """
     study.keep(*{one.rater.id: one.rater for one in asked}.values())
     units, ended = Units(study.directory, kind), Event()
+    recording = BatchRecording(study.directory / CALLS, model or ByName(), limits=limits, header={"study": kind})
     equipment = Equipment(
-        model=Recording(study.directory / CALLS, model or ByName(), limits=limits, header={"study": kind}),
+        model=recording,
         objects=Objects(study.directory),
         reviews={},
         stop=ended.is_set,
@@ -96,6 +99,8 @@ def graded_all(
         return made
 
     waiting = [one for one in asked if one.name not in graded]
+    if batches is not None:
+        waiting, failed, stopped = in_batches(recording, batches, waiting)
     for one, outcome in carried_out(waiting, make, parallel=parallel, ended=ended):
         if isinstance(outcome, Graded):
             graded[one.name] = outcome
@@ -106,3 +111,25 @@ def graded_all(
         if told is not None:
             told(len(graded), len(asked))
     return Gradings(graded=graded, failed=failed, new=len(graded) - before, stopped=stopped)
+
+
+def in_batches(
+    recording: BatchRecording, batches: Batches, waiting: Sequence[Grading]
+) -> tuple[list[Grading], dict[str, str], str]:
+    """Have the replies of the judges put into the log: what can be graded from it, why not the rest, and why it ended early."""
+    requests = {one.name: one.frozen.request(one.rater, one.sample) for one in waiting if one.frozen.docket.ids}
+    stopped = ""
+    missed: Mapping[str, PgeError] = {}
+    try:
+        missed = recording.reply_many(requests.values(), batches)
+    except (NotNow, CallBroken) as error:
+        stopped = error.fact
+    failed = {}
+    for name, request in requests.items():
+        why = missed.get(request.key)
+        if isinstance(why, LimitReached):
+            stopped = stopped or why.fact
+        elif why is not None:
+            failed[name] = why.fact
+    ready = [one for one in waiting if one.name not in requests or recording.has(requests[one.name])]
+    return ready, failed, stopped

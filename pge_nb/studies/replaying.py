@@ -13,6 +13,9 @@ from ..errors import BadInput
 from ..frames import frame_of
 from ..frames.columns import COUNT, NUMBER, TEXT, Columns
 from ..models import Model
+from ..models.batches import Batches
+from ..models.choose import RECORDING, is_practice
+from ..models.claude import Claude
 from ..models.limits import Limits, Prices
 from ..prose import counted
 from ..records import EvaluationReport, Usage
@@ -206,14 +209,17 @@ def regrade(
     limits: Limits | None = None,
     parallel: int = 4,
     told: Callable[[int, int], None] | None = None,
+    batches: Batches | None = None,
 ) -> Regraded:
     """Make the gradings that are not there yet, up to ``parallel`` at a time; each is kept when it is made.
 
     ``model`` stands in for every rater's. ``limits`` bind all calls of the studies of this directory together. ``told`` is given
     how many are done, and of how many. A limit, or an interruption (which is raised), ends it with what was made kept; the same
-    call goes on from there.
+    call goes on from there. ``batches``: ask in batches, at half the price, as in `graded_all`.
     """
-    done = graded_all(study, KIND, asked, model=model, limits=limits, parallel=parallel, told=told)
+    if batches is not None:
+        check_batches(asked)
+    done = graded_all(study, KIND, asked, model=model, limits=limits, parallel=parallel, told=told, batches=batches)
     if done.new:
         what = {"raters": sorted({one.rater.id for one in asked}), "runs": sorted({one.frozen.run for one in asked})}
         hash_ = Units(study.directory, KIND).sha256()
@@ -236,17 +242,33 @@ def regrade_runs(
     model: Model | None = None,
     limits: Limits | None = None,
     parallel: int = 4,
+    batch: bool = False,
 ) -> Regraded:
     """Grade every kept attempt of the runs again by other raters, ``repeats`` times each; the runs are not touched.
 
-    What is made is kept beside the ``study.md`` of ``directory`` and never asked for again. The rest is as in `regrade`.
+    What is made is kept beside the ``study.md`` of ``directory`` and never asked for again. ``batch``: half the price, replies
+    within a day; called again after a restart, it asks for those of the batches that were sent. The rest is as in `regrade`.
     """
     asked = asked_of(
         [runs] if isinstance(runs, Run) else list(runs),
         [raters] if isinstance(raters, Rater) else list(raters),
         repeats=repeats,
     )
-    return regrade(open_study(Path(directory)), asked, model=model, limits=limits, parallel=parallel)
+    batches = batches_of(model) if batch else None
+    study = open_study(Path(directory))
+    return regrade(study, asked, model=model, limits=limits, parallel=parallel, batches=batches)
+
+
+def batches_of(model: Model | None = None) -> Batches:
+    """The batches of a Claude model; of the environment's where none is given."""
+    return Batches(model if isinstance(model, Claude) else Claude())
+
+
+def check_batches(asked: Sequence[Asked]) -> None:
+    """``BadInput`` where a judge is of no model that takes batches."""
+    for name in {one.rater.model for one in asked}:
+        if is_practice(name) or name.startswith(RECORDING):
+            raise BadInput(f"The model {name} takes no batches.", "Leave out batch: it answers at once.")
 
 
 def kept(study: StudyFile) -> Iterator[Graded]:
