@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import keyword
 import math
 import os
@@ -12,6 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.display import display
@@ -28,12 +30,15 @@ if TYPE_CHECKING:
     from .commands.grammar import Argument
     from .display import View
     from .traits import NotebookSettings
+    from .widgets.progress import Progress
 
 PLACE = re.compile("\ue000(\\d+)\ue001")
 """Stands for a value while a line is split, so that a value with blanks or quotes stays one word."""
 FLAG = re.compile(r"--?[^\W\d][^\s=]*(=|$)")
 """A word that is a flag, or means to be one. A dash, a number below zero and words in quotes are none."""
 OURS = re.compile(r"%%pge(\s|$)")
+CAPTURED = re.compile(r"\s*%%capture[^\S\n]*(\n|$)")
+"""A cell whose output goes nowhere: neither onto the page, nor into a variable that can be shown later."""
 LONGEST_SHOWN = 60
 HELP = frozenset({"--help", "-h"})
 IPYTHONS_OWN = re.compile(r"_+|_i{1,3}|_i?\d+|_[iod]h|In|Out|get_ipython|exit|quit")
@@ -46,6 +51,8 @@ class PgeMagics(Magics):
     shell: InteractiveShell
     settings: NotebookSettings
     _here: Here | None = None
+    _tells = False
+    """Whether the command that is carried out tells of a run while it goes on."""
 
     @no_var_expand
     @line_cell_magic
@@ -66,7 +73,8 @@ class PgeMagics(Magics):
         with held_back():
             import_commands()
         try:
-            view = self._carried_out(words, body)
+            with self._judged_where_seen(silent=silent and not kept_as):
+                view = self._carried_out(words, body)
         except KeyboardInterrupt as error:
             raise (error if hasattr(error, "_render_traceback_") else Stopped()) from None
         except OSError as error:
@@ -90,10 +98,23 @@ class PgeMagics(Magics):
                 directory=directory,
                 configured=InKernel(self.settings),
                 profile=self.settings.profile,
-                progress=lambda widgets: progress_for(self.shell, widgets=widgets),
+                progress=self._progress,
                 variables=self.shell.user_ns,
             )
         return self._here
+
+    def _progress(self, widgets: bool) -> Progress:
+        self._tells = os.environ.get("PGE_NB_LIVE") != "0"
+        return progress_for(self.shell, widgets=widgets)
+
+    @contextlib.contextmanager
+    def _judged_where_seen(self, *, silent: bool) -> Iterator[None]:
+        """Verdicts count as shown where a person can see them: not behind a ``;``, nor in a cell whose output goes nowhere."""
+        here, self._tells = self.here, False
+        before = frozenset(here.judged)
+        yield
+        if (silent and not self._tells) or goes_nowhere(self.shell):
+            here.judged &= before
 
     def _carried_out(self, words: list[str], body: str | None) -> View:
         from .commands.every_day import Interrupted, NotPassed
@@ -123,7 +144,13 @@ def unusable(error: OSError) -> BadInput:
     return BadInput(f"{error.filename} cannot be used: {error.strerror or error}.", move)
 
 
-def progress_for(shell: InteractiveShell, *, widgets: bool) -> Any:
+def goes_nowhere(shell: InteractiveShell) -> bool:
+    """Whether what the running cell shows is captured, and kept in no variable."""
+    cells = shell.history_manager.input_hist_raw if shell.history_manager else [""]
+    return isinstance(shell.display_pub, CapturingDisplayPublisher) and bool(CAPTURED.match(cells[-1]))
+
+
+def progress_for(shell: InteractiveShell, *, widgets: bool) -> Progress:
     """How a run is told of while it goes on: in place in a notebook, by lines in a terminal, not at all on request."""
     from .widgets.live import progress_in
     from .widgets.progress import Lines, Quiet

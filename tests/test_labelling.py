@@ -198,6 +198,47 @@ def test_what_was_shown_before_is_told_apart(notebook: Shell) -> None:
 
 
 @pytest.mark.parametrize(
+    ("cell", "seen"),
+    [
+        ("%%capture\n%pge show run stats:", False),
+        ("%%capture --no-stderr kept\n%pge show run stats:", True),
+        ("%%capture --no-display\n%pge show run stats:", True),
+        ("%pge show run stats:;", False),
+        ("%pge show run stats: -o kept;", True),
+    ],
+)
+def test_a_verdict_that_nobody_can_have_seen_was_not_shown(notebook: Shell, cell: str, *, seen: bool) -> None:
+    flags = "--as ann --sample 200 --about attempt"
+    body = "\n".join(f"{name} pass" for name in ids(notebook, flags))
+    assert notebook.cell(cell).error is None
+    notebook.cell(f"%%pge label {flags}\n{body}")
+    assert any(label.verdict_shown for label in open_study(Path()).read().labels) is seen
+
+
+def test_a_run_that_is_told_of_while_it_goes_on_has_shown_its_verdicts_behind_a_semicolon(
+    notebook: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = {}
+    for live, task in (("0", "textkit"), ("1", "roman")):
+        monkeypatch.setenv("PGE_NB_LIVE", live)
+        notebook.cell(f"%pge run live{live} --practice {task};")
+        flags = f"live{live} --as ann --sample 200 --about attempt"
+        body = "\n".join(f"{name} pass" for name in ids(notebook, flags))
+        notebook.cell(f"%%pge label {flags}\n{body}")
+        run = open_run(f"live{live}").task.run
+        seen[live] = {label.verdict_shown for label in open_study(Path()).read().labels if label.run == run}
+    assert seen == {"0": {False}, "1": {True}}
+
+
+def test_a_score_is_asked_for_where_one_is_taken(notebook: Shell) -> None:
+    asks = {
+        about: notebook.cell(f"%pge label --as ann --about {about} --list").view.plain()
+        for about in ("attempt", "criterion")
+    }
+    assert {about: "[SCORE]" in text for about, text in asks.items()} == {"attempt": False, "criterion": True}
+
+
+@pytest.mark.parametrize(
     "line", ["%pge stats", "%pge show run stats:", "%pge show decisions stats:", "%pge open stats"]
 )
 def test_every_view_that_tells_a_verdict_marks_it(notebook: Shell, line: str) -> None:

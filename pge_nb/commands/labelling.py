@@ -52,7 +52,10 @@ def label(
     active: Annotated[bool, "choose where a label teaches most; never in the test part"] = False,
     evidence: Annotated[bool, "show what the reviews saw as well"] = False,
     reveal: Annotated[bool, "tell what the evaluator said, once you have"] = False,
-    list_: Annotated[bool, "list the items, for lines ITEM VERDICT [SCORE] [NOTE] in the body of a cell"] = False,
+    list_: Annotated[
+        bool,
+        "list the items, for lines ITEM VERDICT [NOTE] in a cell's body; a criterion takes a score too",
+    ] = False,
     split: Annotated[bool, "share the tasks out into train, development and test, once"] = False,
 ) -> View:
     """Judge, blind, what the evaluator judged; what you said is kept in study.md, and you go on where you stopped."""
@@ -146,8 +149,10 @@ class Session:
             Fold(summary=f"{one.id}: {one.asks}", blocks=(Verbatim(text=self.text(one, evidence=evidence)),))
             for one in left
         ]
+        scored = any(one.item.about == "criterion" for one in left)
         how = Words(
-            "In a cell: %%pge label with the same flags, below it a line each: ITEM pass, fail or unclear, [SCORE] [NOTE]."
+            "In a cell: %%pge label with the same flags, below it a line each: ITEM pass, fail or unclear, [NOTE]"
+            + (" (of a criterion [SCORE] [NOTE], the score from 0 to 10)." if scored else ".")
         )
         blocks = [Table(caption="To be judged", heads=("Item", "About", "Question"), rows=rows), how, *folds]
         return View(
