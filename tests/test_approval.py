@@ -17,9 +17,10 @@ from pge_nb import bank
 from pge_nb.config import HarnessConfig
 from pge_nb.errors import BadInput
 from pge_nb.harness import PGEHarness
-from pge_nb.records import Answer, Question
+from pge_nb.records import Answer, Question, Receipt, Record
 from pge_nb.run import Run, same
 from pge_nb.state import open_run
+from pge_nb.views import run_view
 
 STATS = bank.practice_task("stats").prompt
 GOOD = "practice:skill=1,miss=0,false_alarm=0,noise=0"
@@ -416,3 +417,19 @@ def test_all_questions_of_a_kind_are_answered_in_one_line(shell: Shell, tmp_path
     shell.cell("%pge answer advance --all")
     assert answers(tmp_path) == len(asking)
     assert all(open_run(tmp_path).state(step) == "advanced" for step in asking)
+
+
+def test_where_a_limit_stops_a_run_that_asks_the_answer_comes_first(tmp_path: Path) -> None:
+    mine = harness(tmp_path, model="practice:skill=0,miss=0", max_retries_per_step=0, on_exhausted=("ask",))
+    mine.run(STATS)
+    receipt = Receipt(
+        outcome="stopped: This run may be at work for 1 seconds, and was for 1.2.", calls=1, tokens=1, dollars=0.0
+    )
+    mine.state.append(Record(payload=receipt, by="harness"))
+    view = run_view(mine.state.read())
+    text = view.plain()
+    assert "\nAfter the answer: stopped: This run may be at work for 1 seconds" in text
+    assert text.index("Question: ") < text.index("After the answer")
+    assert view.next == "%pge answer retry"
+    mine.answer("retry", "shorter")
+    assert "After the answer" not in run_view(mine.state.read()).plain()

@@ -146,6 +146,11 @@ def test_a_limit_that_is_reached_says_what_would_be_enough(limits, spent, move):
     assert "call" in caught.value.fact
 
 
+def test_a_limit_of_tokens_tells_what_is_left_below_what_a_call_could_use():
+    with pytest.raises(LimitReached, match="could use 100 tokens, and 50 are left: 950 of the 1,000 tokens"):
+        Limits(max_tokens_total=1_000).check(Spent(tokens=950), Bound(tokens=100, dollars=0.5))
+
+
 def test_unless_told_otherwise_a_run_costs_at_most_five_dollars():
     with pytest.raises(LimitReached, match="5 dollars"):
         Limits().check(Spent(dollars=4.8), Bound(tokens=1, dollars=0.3))

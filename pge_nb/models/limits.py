@@ -241,7 +241,8 @@ class Limits:
             used, limit, kind = spent.unpriced_tokens, self.unpriced_tokens, "tokens on models without a price"
         if limit is not None and used + bound.tokens > limit:
             raise LimitReached(
-                f"The next call could use {bound.tokens:,} tokens; {used:,} of the {limit:,} {kind} "
+                f"The next call could use {bound.tokens:,} tokens, and {max(limit - used, 0):,} are left: "
+                f"{used:,} of the {limit:,} {kind} "
                 "that this run may use are spent or reserved.",
                 f"Go on with more: %pge resume --max-tokens-total {rounded_up(used + bound.tokens)}",
             )

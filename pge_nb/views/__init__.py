@@ -148,14 +148,16 @@ def prompt_view(run: Run, parts: Sequence[tuple[str, str]]) -> View:
 
 def _standing(run: Run) -> Iterator[Block]:
     """What a run that has not ended waits for."""
-    for _, question in open_questions(run):
+    asked = open_questions(run)
+    for _, question in asked:
         yield Words(f"Question: {question.text} Answers: {', '.join(question.choices)}.")
     last = run.last.payload if run.last else None
     if run.last and isinstance(last, Interruption):
         how = f"Paused until {clock(last.until, run.last.at)}," if last.until else "Interrupted"
         yield Words(f"{how} in {last.phase}: {last.reason}")
     elif isinstance(last, Receipt) and last.outcome.startswith("stopped"):
-        yield Words(last.outcome[0].upper() + last.outcome[1:])
+        # One thing at a time: the answer is kept, and the run then says what it needs to go on.
+        yield Words(f"After the answer: {last.outcome}" if asked else last.outcome[0].upper() + last.outcome[1:])
 
 
 # Blocks
