@@ -419,22 +419,25 @@ def _check_reached(place: Place, size: int, head: Head | None) -> None:
 
 
 def _damage(path: Path, error: Broken) -> PgeError:
-    fact = f"Section {error.seq} of {path} {error.why}"
+    note = ".pge/head" if path.name == FILE_NAME else f".pge/{path.stem}.head"  # as `Files.beside` has it
+    fact = f"Section {error.seq} of {path} {error.why}".replace(".pge/head", note)
     if isinstance(error, NotUnderstood) or (error.version and error.seq == 0):
         return BadInput(fact, "Install a newer pge_nb to open it.")
     if isinstance(error, Behind):
         return StateDamaged(
-            fact, "Restore the newer file; or, if an older copy was put back on purpose, delete .pge/head."
+            fact, f"Restore the newer file; or, if an older copy was put back on purpose, delete {note}."
         )
     readable = f" Sections 0 to {error.seq - 1} are whole." if error.seq else ""
-    return StateDamaged(fact, f"Restore the file from a copy, or begin again with %pge new.{readable}")
+    # %pge new makes room for a run; what is known of raters is no run.
+    anew = f"move it and {note} away" if path.name == STUDY_NAME else "begin again with %pge new"
+    return StateDamaged(fact, f"Restore the file from a copy, or {anew}.{readable}")
 
 
 def check_kind(path: Path) -> None:
     """``BadInput`` where something stands there that can be no state file; to open a pipe would never end."""
     if path.is_dir():
-        own = path.name == FILE_NAME
-        move = "Move it away, or give the task another name." if own else f"Give the file in it: {path / FILE_NAME}."
+        own = {FILE_NAME: "Move it away, or give the task another name.", STUDY_NAME: "Move it away."}
+        move = own.get(path.name, f"Give the file in it: {path / FILE_NAME}.")
         raise BadInput(f"{path} is a directory, not a state file.", move)
     if path.exists() and not path.is_file():
         raise BadInput(f"{path} is not a regular file.", f"Give a path like {FILE_NAME}.")

@@ -13,7 +13,7 @@ import pytest
 from notebook_shell import Shell
 
 from pge_nb import HarnessConfig, PGEHarness, bank, open_run
-from pge_nb.errors import BadInput
+from pge_nb.errors import BadInput, PgeError
 from pge_nb.studies import open_study
 from pge_nb.studies.items import Item, items
 from pge_nb.study_records import Label
@@ -94,6 +94,50 @@ def test_labels_that_are_all_alike_and_of_one_task_give_figures_that_say_so(
     told = done.view.title + " ".join(map(str, done.view.notes))
     expected = {"pass": "No attempt with a label is bad", "fail": "No attempt with a label is good"}
     assert expected.get(verdict, "not measurable") in told
+
+
+def damaged(notebook: Shell, move: str) -> None:
+    """Each command that needs the study file refuses in two lines, and leaves the file as it is."""
+    before = Path("study.md").read_bytes() if Path("study.md").is_file() else None
+    for cell in (
+        "%pge rater",
+        "%pge calibrate",
+        "%pge card",
+        "%pge import labels labels.csv --as bob",
+        "%%pge rater strict\nBe strict.",
+    ):
+        done = notebook.cell(cell)
+        assert isinstance(done.error, PgeError), (cell, done.text)
+        first, second = done.text.strip().splitlines()
+        assert "study.md" in first
+        assert move in second, cell
+    assert (Path("study.md").read_bytes() if Path("study.md").is_file() else None) == before
+
+
+def test_a_damaged_study_file_tells_what_to_do_about_that_file_and_is_left_alone(
+    notebook: Shell, every: tuple[Item, ...]
+) -> None:
+    study, note = Path("study.md"), Path(".pge/study.head")
+    Path("labels.csv").write_text(HEAD + line(every[0], "pass"), encoding="utf-8")
+    assert notebook.cell("%pge import labels labels.csv --as ann").error is None
+    whole = study.read_bytes()
+    for torn, move in (
+        (b"# My notes\n", "move it and .pge/study.head away."),
+        (whole + b"\nmy own note\n", "move it and .pge/study.head away."),
+        (whole.replace(b"ann", b"bob", 1), "move it and .pge/study.head away."),
+        (whole[:-40], "delete .pge/study.head."),
+        (b"", "delete .pge/study.head."),
+    ):
+        study.write_bytes(torn)
+        damaged(notebook, move)
+    study.unlink()
+    damaged(notebook, "delete .pge/study.head.")
+    note.rename("study.head")
+    assert notebook.cell("%pge import labels labels.csv --as ann").error is None, "both are away: it is begun anew"
+    assert study.read_bytes().startswith(b"<!-- pge/1 seq=0 ")
+    study.unlink()
+    study.mkdir()
+    damaged(notebook, "Move it away.")
 
 
 GIVES = """
