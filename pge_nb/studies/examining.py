@@ -301,7 +301,9 @@ class Examined:
         if exam.told:
             yield f"{counted(exam.told, 'clean copy', 'clean copies')} or texts that a review tells from the rest: left out."
         if exam.flawed:
-            yield f"{counted(exam.flawed, 'attempt')} that stands is not sound: nothing was planted in it."
+            one = exam.flawed == 1
+            stands, them = ("stands and is", "it") if one else ("stand and are", "them")
+            yield f"{counted(exam.flawed, 'attempt')} that {stands} not sound: nothing was planted in {them}."
         if len(exam.defects) < exam.sample:
             yield f"{counted(exam.sample, 'defect')} were wanted; no more could be planted."
         unverified = {copy.source for copy in exam.copies if not copy.is_verified}
