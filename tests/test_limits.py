@@ -6,6 +6,7 @@ from datetime import date
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from notebook_shell import Shell
 
 from pge_nb.errors import BadInput, LimitReached
 from pge_nb.models import About, Request
@@ -180,3 +181,12 @@ def test_a_limit_in_dollars_is_refused_for_a_model_without_a_price():
 def test_limits_that_are_no_numbers_are_refused(fields):
     with pytest.raises(BadInput):
         Limits(**fields)
+
+
+@pytest.mark.parametrize("limit", [10, 5_000, 14_000])
+def test_the_next_line_of_a_stopped_run_lets_the_next_call_be_made(shell: Shell, limit: int) -> None:
+    view = shell.cell(f"%pge run --practice stats --seed 2 --max-tokens-total {limit}").view
+    made = view.df["calls"].sum() if "calls" in view.df else 0
+    assert view.mark == "stopped"
+    shell.cell(view.next)
+    assert shell.cell("%pge show cost").view.df["calls"].sum() > made

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..abreast import blocked_by
 from ..agents.canaries import tried
 from ..config import uses_practice
 from ..models.choose import models_in
-from ..models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS
+from ..models.limits import DEFAULT_DOLLARS, DEFAULT_UNPRICED_TOKENS, dollars_up
 from ..phases import TOO_LONG, takes_part
 from ..prose import counted, removed_in_words
 from ..records import EvaluationReport, Question, Receipt, Redaction
@@ -28,6 +29,8 @@ TOUR = {
     "skills": "%pge show plan",
 }
 """After each view of a finished run, the one to look at next."""
+NEXT_CALL = re.compile(r"The next call could (?:use|cost) ([\d,.]*\d)")
+"""What the call could take that a limit kept from being made, in a receipt."""
 
 
 def title(run: Run) -> str:
@@ -47,14 +50,17 @@ def next_move(run: Run, what: str = "run") -> str:
 
 
 def _more(run: Run) -> str:
-    """The flag that raises the limit at which a run stopped, to twice of what it was."""
+    """The flag that raises the limit at which a run stopped: to twice of what it was, and so that the next call fits."""
     told = _receipt(run)
+    asked = float(found[1].replace(",", "")) if (found := NEXT_CALL.search(told)) else 0.0
     if "at work" in told:
         return f" --max-seconds {2 * _limit(run, 'max_seconds', 60.0):g}"
     if "dollars" in told:
-        return f" --budget {2 * _limit(run, 'max_dollars', DEFAULT_DOLLARS):g}"
+        limit = _limit(run, "max_dollars", DEFAULT_DOLLARS)
+        return f" --budget {dollars_up(limit + max(limit, asked))}"
     if "tokens" in told:
-        return f" --max-tokens-total {2 * _limit(run, 'max_tokens_total', DEFAULT_UNPRICED_TOKENS):.0f}"
+        limit = _limit(run, "max_tokens_total", DEFAULT_UNPRICED_TOKENS)
+        return f" --max-tokens-total {limit + max(limit, asked):.0f}"
     return ""
 
 
