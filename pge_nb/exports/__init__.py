@@ -84,7 +84,7 @@ def _carry(files: Mapping[Path, bytes]) -> None:
 def _record(exports: Path) -> dict[str, str]:
     try:
         told = json.loads((exports / RECORD).read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}  # without it every file that differs is taken for a person's
     return told if isinstance(told, dict) else {}
 

@@ -266,7 +266,7 @@ def _manifest(path: Path, archive: zipfile.ZipFile) -> Mapping[str, Json]:
         if archive.getinfo(MANIFEST).file_size > MAX_MANIFEST:
             raise strange
         told = json.loads(archive.read(MANIFEST))
-    except KeyError:
+    except (KeyError, RecursionError):
         raise strange from None
     if not isinstance(told, dict):
         raise strange

@@ -283,7 +283,10 @@ class CallLog:
 
 def parsed(data: bytes) -> Line:
     """The line that these bytes hold. ``ValueError`` where they are no JSON, ``Misfit`` where it is another thing."""
-    value = json.loads(data.decode("utf-8"))
+    try:
+        value = json.loads(data.decode("utf-8"))
+    except RecursionError:
+        raise Misfit("it is nested deeper than any line of ours") from None
     kind = KINDS.get(str(value.pop("line", None))) if isinstance(value, dict) else None
     if kind is None:
         raise Misfit("it is of no kind that a call log has")

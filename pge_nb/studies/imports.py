@@ -85,6 +85,8 @@ def _rows(path: Path) -> Iterable[tuple[int, Mapping[str, str]]]:
         raise BadInput(f"{path} cannot be read: {error.strerror or error}.", "Name a CSV file.") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path} is no UTF-8 text.", "Save it as CSV UTF-8.") from None
+    except ValueError:  # a zero or half a character in the name
+        raise BadInput(f"{str(path)!r:.200} can be no file's name.", "Name a CSV file.") from None
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         names = [name.strip() for name in reader.fieldnames or ()]
