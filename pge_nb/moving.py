@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from .disk import sync_directory
 from .errors import BadInput, PgeError, StateBusy, StateDamaged
+from .payloads import decode
 from .state import StateFile
 from .workspace import write_whole
 
@@ -92,15 +93,22 @@ def _write_note(root: Path, renames: Sequence[tuple[Path, Path]]) -> None:
 
 
 def _on_the_way(root: Path) -> list[tuple[Path, Path]]:
-    told = json.loads((root / EARLIER / NOTE).read_bytes())
+    note = root / EARLIER / NOTE
+    try:
+        told = decode(tuple[tuple[str, ...], ...], json.loads(note.read_bytes()), NOTE)
+        renames = [(root / source, root / target) for source, target in told]
+    except (ValueError, RecursionError):
+        raise StateDamaged(
+            f"{note} does not tell what is being moved.", "Delete it; what is in earlier/ stays, whole."
+        ) from None
     for part in (part for pair in told for part in pair):
         # Nothing else says that it is ours: an agent's file, or one out of a zip, may be called like it.
         if Path(part).is_absolute() or ".." in Path(part).parts:
             raise StateDamaged(
-                f"{root / EARLIER / NOTE} names {part!r:.80}, which is outside of {root}.",
+                f"{note} names {part!r:.80}, which is outside of {root}.",
                 "Delete it: no move of ours wrote it.",
             )
-    return [(root / source, root / target) for source, target in told]
+    return renames
 
 
 def _carry(renames: Sequence[tuple[Path, Path]]) -> None:

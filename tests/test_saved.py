@@ -23,7 +23,7 @@ from test_bundle import a_zip
 from pge_nb import moving
 from pge_nb.bank import practice_task
 from pge_nb.config import HarnessConfig
-from pge_nb.errors import BadInput
+from pge_nb.errors import BadInput, StateDamaged
 from pge_nb.exports import archive, saved
 from pge_nb.exports.archive import look
 from pge_nb.exports.saved import lay_out, save
@@ -471,6 +471,19 @@ def test_a_note_of_a_move_comes_out_of_no_zip_and_leads_nowhere_else(shell: Shel
     (there / "earlier" / "moving.json").write_bytes(b'[["../secret", "work/x"]]')
     assert "which is outside of" in shell.cell("%pge").text
     assert (there / "work" / "earlier" / "moving.json").read_bytes() == note
+
+
+@pytest.mark.parametrize(
+    "note", [b"", b"{", b"{}", b"3", b'"ab"', b'[["a"]]', b'[["a", 3]]', b'["ab"]', b"[" * 10**6, b"\xff", b"null"]
+)
+def test_a_note_of_a_move_that_cannot_be_read_is_told_in_two_lines(shell: Shell, there: Path, note: bytes) -> None:
+    (there / "earlier").mkdir(exist_ok=True)
+    (there / "earlier" / "moving.json").write_bytes(note)
+    ran = shell.cell("%pge")
+    assert isinstance(ran.error, StateDamaged)
+    assert "does not tell what is being moved" in ran.text
+    (there / "earlier" / "moving.json").unlink()
+    assert shell.cell("%pge").error is None
 
 
 def test_a_package_of_the_runs_own_is_no_such_thing(there: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -70,7 +70,7 @@ class Works:
         try:
             work = self.place(name).read_bytes()
             row_of(work)
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        except (OSError, ValueError, KeyError, RecursionError, zipfile.BadZipFile):
             return None
         return work
 
@@ -79,7 +79,7 @@ class Works:
         try:
             with zipfile.ZipFile(self.place(name)) as archive:
                 return cast("Json", json.loads(archive.read(ROW)))
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        except (OSError, ValueError, KeyError, RecursionError, zipfile.BadZipFile):
             return None
 
     def put(self, name: str, work: bytes) -> None:
