@@ -208,7 +208,7 @@ def test_steps_that_are_worked_on_at_once_are_all_told_with_their_time() -> None
     assert "<b>Step 1, attempt 1: generating</b>, 0:05" in head
     assert "<b>Step 2: proposing the contract</b>, 1:10" in head
     assert "0 of 3 steps done · 0 calls · 0 tokens · $0 · 1:10" in head
-    assert re.sub("<[^>]*>", "", board.progress()) == "1 … 2 31 … negotiating 2 waiting"
+    assert re.sub("<[^>]*>", "", board.progress()) == "1 ↔ 2 ○ 3 ○1 ↔ negotiating 2 ○ waiting"
 
 
 def test_what_agents_wrote_is_text_and_nothing_else() -> None:

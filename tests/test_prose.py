@@ -15,7 +15,7 @@ from pge_nb import records as r
 from pge_nb import study_records
 from pge_nb.markdown import UNSEEN, WIDE, fence, inline, said, table, visible
 from pge_nb.payloads import Misfit, compact, decode, encode
-from pge_nb.prose import body, counted, one_line, payload_of
+from pge_nb.prose import body, counted, dotted, one_line, payload_of
 
 GFM = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 MISTUNE = mistune.create_markdown(renderer=None, plugins=["table", "strikethrough", "url", "footnotes", "math"])
@@ -234,3 +234,18 @@ def test_visible_text_is_what_it_was_where_nothing_is_unseen(text: str) -> None:
 )
 def test_one_of_a_kind_is_not_said_in_the_plural(number: int, noun: str, plural: str, said: str) -> None:
     assert counted(number, noun, plural) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("short", "short"),
+        ("a" * 20, "a" * 20),
+        ("a" * 21, "a" * 17 + "..."),
+        ("word " * 9, "word word word wo..."),
+        ("文" * 30, "文" * 17 + "..."),
+    ],
+)
+def test_a_text_that_is_cut_says_so_with_dots(text: str, told: str) -> None:
+    assert dotted(text, 20) == told
+    assert len(dotted(text, 20)) <= 20

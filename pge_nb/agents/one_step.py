@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..prose import dotted
 from ..records import Criterion, Plan, Step
 from ..run import Run
 from .skilled import with_known_skills
@@ -14,7 +15,7 @@ def of_prompt(run: Run, note: str = OFF) -> Plan:
     """The plan of the prompt alone, with the default criteria; ``note`` says why it is so."""
     prompt = run.task.prompt
     plan = Plan(
-        title=prompt.strip().split("\n", 1)[0][:80],
+        title=dotted(prompt.strip().split("\n", 1)[0], 80),
         scope=prompt,
         steps=(Step(number=1, description=prompt),),
         criteria=default_criteria(run.settings),

@@ -13,7 +13,7 @@ from ..models import About, Reply, Request
 from ..payloads import Json, compact
 from ..phases import TOO_LONG, Phase, due, number
 from ..prompts import fill
-from ..prose import counted, few
+from ..prose import counted, dotted, few
 from ..records import Criterion, Plan, Record, Weight
 from ..run import Run
 from ..skills import frozen_in, hints_in
@@ -162,7 +162,7 @@ def cut_to(plan: Plan, limit: int) -> Plan:
     if len(plan.steps) <= limit:
         return plan
     cut = plan.steps[limit:]
-    names = few([f"{step.number}. {step.description[:80]}" for step in cut])
+    names = few([f"{step.number}. {dotted(step.description, 80)}" for step in cut])
     told = f"cut to {counted(limit, 'step')}; left out: {'; '.join(names)}"
     return replace(plan, steps=plan.steps[:limit], notes=(*plan.notes, told))
 

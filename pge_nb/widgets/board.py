@@ -14,7 +14,7 @@ from ..display import cut
 from ..display.as_html import badge, text_of
 from ..markdown import visible
 from ..phases import Phase, PhaseName, due
-from ..prose import counted
+from ..prose import counted, dotted
 from ..records import Call, Section
 from ..run import Run, StepState
 from ..step_looks import STEP_LOOKS
@@ -136,7 +136,7 @@ def _in_words(phase: Phase) -> str:
 
 def _box(number: int, description: str, state: StepState) -> str:
     style = f"background-color:{STEP_LOOKS[state].ground};padding:0 5px;border-radius:3px;white-space:nowrap"
-    title = html.escape(visible(f"{state}: {description[:60]}"))
+    title = html.escape(visible(f"{state}: {dotted(description, 60)}"))
     return f'<span title="{title}" style="{style}">{number} {STEP_LOOKS[state].sign}</span>'
 
 
