@@ -108,7 +108,7 @@ def test_the_button_stops_within_two_seconds_what_waits_for_a_silent_model(
     notebook.wait(STOPPED, seconds=10)
     assert time.monotonic() - pressed < 2
     cell.get_by_text("Go on with %pge resume.").wait_for(timeout=5_000)
-    assert notebook.kinds(STOPPED) == ["text/html", "application/vnd.jupyter.stderr"]
+    assert notebook.kinds(STOPPED) == ["text/html", "text/html", "application/vnd.jupyter.stderr"]
     assert "Go on with %pge resume." in cell.inner_text()
     assert cell.locator(".jupyter-widgets").count() == 0
     assert notebook.cell(QUEUED).locator(".jp-InputPrompt").inner_text().strip() in {"[ ]:", "[]:"}, "it was not run"
