@@ -241,6 +241,8 @@ def environment(home: Path) -> dict[str, str]:
             "LOGNAME": "pge",
             "MPLBACKEND": "agg",
             "PYTHONDONTWRITEBYTECODE": "1",
+            # This plugin, where the notebook's environment has it, opens a socket in every pytest, which is not let.
+            "PYTEST_ADDOPTS": "-p no:rerunfailures",
             "PYTHONHASHSEED": "0",
             "PYTHONIOENCODING": "utf-8:backslashreplace",
             "PYTHONUTF8": "1",
