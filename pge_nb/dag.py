@@ -70,10 +70,12 @@ def in_order(steps: Sequence[Step]) -> tuple[Step, ...]:
     Where a circle keeps all that are left waiting, the first of them comes next all the same.
     """
     places = {step.number: place for place, step in enumerate(steps)}
-    missing = [len(places.keys() & set(step.depends_on)) for step in steps]
+    missing: list[int] = []
     behind: dict[int, list[int]] = defaultdict(list)
     for place, step in enumerate(steps):
-        for need in places.keys() & set(step.depends_on):
+        needs = places.keys() & set(step.depends_on)
+        missing.append(len(needs))
+        for need in needs:
             behind[need].append(place)
     free = [place for place, count in enumerate(missing) if count == 0]
     left = iter(range(len(steps)))

@@ -49,6 +49,11 @@ class Disk(Protocol):
         """Keep other writers out. A reader without the right to lock reads all the same."""
 
 
+def beside(path: Path, name: str) -> Path:
+    """A file in ``.pge/`` that belongs to the state file ``path``; another than the run's own carries its stem."""
+    return path.parent / ".pge" / (name if path.name == "shared_state.md" else f"{path.stem}.{name}")
+
+
 class RealDisk:
     """The file itself; the small files stand in ``.pge/`` beside it."""
 
@@ -58,7 +63,7 @@ class RealDisk:
 
     def beside(self, name: str) -> Path:
         """A file in ``.pge/`` that belongs to this state file; another than the run's own carries its stem."""
-        return self.house / (name if self.path.name == "shared_state.md" else f"{self.path.stem}.{name}")
+        return beside(self.path, name)
 
     def size(self) -> int:
         """Bytes in the file; 0 where there is none."""

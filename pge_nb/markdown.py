@@ -26,12 +26,15 @@ def visible(text: str) -> str:
     return UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
+def dotted(text: str, most: int) -> str:
+    """The text on one line; of one that is longer the beginning, and three dots: ``most`` characters in all."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 3].rstrip()}..."
+
+
 def inline(text: str, limit: int = 600) -> str:
     """The text as plain words within a line or a cell: white space folded, every mark escaped; cut with "..." at ``limit``."""
-    words = " ".join(visible(text).split())
-    if len(words) > limit:
-        words = words[: limit - 3].rstrip() + "..."
-    escaped = SPECIAL.sub(_escape, words)
+    escaped = SPECIAL.sub(_escape, dotted(visible(text), limit))
     if RULER.match(escaped):
         return re.sub(r"[-=:]", r"\\\g<0>", escaped)
     return LEADING.sub(lambda match: match[0][:-1] + "\\" + match[0][-1], escaped)

@@ -51,12 +51,6 @@ def few(listed: Sequence[str], most: int = MOST_NOTES) -> tuple[str, ...]:
     return (*listed[:most], f"and {more:,} more") if more > 0 else tuple(listed)
 
 
-def dotted(text: str, most: int) -> str:
-    """The text on one line; of one that is longer the beginning, and three dots: ``most`` characters in all."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 3].rstrip()}..."
-
-
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number and its noun, in the plural where it needs one; ``plural`` where that is not the noun with an s."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"

@@ -21,6 +21,15 @@ def noise_of(decisions: DataFrame) -> float | None:
     return known[-1] if known else None
 
 
+def graded_again(plan: DataFrame | None) -> dict[int, tuple[int, float]]:
+    """Step -> the attempt that was kept and the score of its second grade, where that is another than the first."""
+    if plan is None:
+        return {}
+    graded = plan[plan["score"].notna() & plan["gate_score"].notna() & (plan["score"] != plan["gate_score"])]
+    rows = zip(graded["step"], graded["accepted"], graded["score"], strict=True)
+    return {int(step): (int(attempt), float(score)) for step, attempt, score in rows}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bills:
     """(step, attempt) -> what making and judging it cost, in dollars; in tokens where a price is not known, or nothing cost."""

@@ -23,7 +23,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from . import dag
-from .disk import Disk, RealDisk, unwritable
+from .disk import Disk, RealDisk, beside, unwritable
 from .errors import BadInput, PgeError, StateBusy, StateDamaged
 from .framing import Broken, Frame, Place, Tail, walk
 from .prose import counted
@@ -419,7 +419,7 @@ def _check_reached(place: Place, size: int, head: Head | None) -> None:
 
 
 def _damage(path: Path, error: Broken) -> PgeError:
-    note = ".pge/head" if path.name == FILE_NAME else f".pge/{path.stem}.head"  # as `Files.beside` has it
+    note = beside(path, "head").relative_to(path.parent).as_posix()
     fact = f"Section {error.seq} of {path} {error.why}".replace(".pge/head", note)
     if isinstance(error, NotUnderstood) or (error.version and error.seq == 0):
         return BadInput(fact, "Install a newer pge_nb to open it.")

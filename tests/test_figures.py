@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from practice_runs import practice_runs
 
-from pge_nb import HarnessConfig, PGEHarness, bank, open_run, studies
+from pge_nb import open_run, studies
 from pge_nb.agents.raters import judge, rater_of
 from pge_nb.errors import BadInput
 from pge_nb.run import Run
@@ -25,24 +26,12 @@ from pge_nb.studies.study import StudyFile, open_study
 from pge_nb.study_records import Label
 
 TASKS = ("textkit", "stats", "notice", "intervals")
-
-
-def practice_runs(root: Path, tasks: tuple[str, ...] = TASKS, settings: str = "skill=0.4,miss=0.5,leniency=2") -> None:
-    for seed, name in enumerate(tasks):
-        (root / name).mkdir()
-        config = HarnessConfig(
-            model=f"practice:{settings},seed={seed}",
-            on_exhausted=("keep", "advance"),
-            shared_state_path=root / name / "shared_state.md",
-        )
-        PGEHarness(config).run(bank.practice_task(name).prompt)
+JUDGE = "skill=0.4,miss=0.5,leniency=2"
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("figures")
-    practice_runs(root)
-    return root
+    return practice_runs(tmp_path_factory.mktemp("figures"), TASKS, JUDGE)
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from front_end import VIEW, front_end
 from notebook_shell import Shell
+from practice_runs import practice_runs
 
-from pge_nb import HarnessConfig, PGEHarness, bank, open_run
+from pge_nb import open_run
 from pge_nb.commands.here import Here
 from pge_nb.commands.labelling import Session
 from pge_nb.errors import BadInput
@@ -32,16 +33,7 @@ ASK = "--as ann --sample 8 --repeats 2 --seed 3"
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("labels")
-    for seed, name in enumerate(TASKS[:3]):
-        (root / name).mkdir()
-        config = HarnessConfig(
-            model=f"practice:skill=0.4,seed={seed}",
-            on_exhausted=("keep", "advance"),
-            shared_state_path=root / name / "shared_state.md",
-        )
-        PGEHarness(config).run(bank.practice_task(name).prompt)
-    return root
+    return practice_runs(tmp_path_factory.mktemp("labels"), TASKS[:3])
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from notebook_shell import Shell
+from practice_runs import practice_runs
 
-from pge_nb import HarnessConfig, PGEHarness, bank, open_run
+from pge_nb import open_run
 from pge_nb.errors import BadInput, PgeError
 from pge_nb.studies import open_study
 from pge_nb.studies.items import Item, items
@@ -24,16 +25,7 @@ HEAD = "run,step,attempt_hash,on,verdict,repeat\n"
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("odd_labels")
-    for seed, name in enumerate(TASKS):
-        (root / name).mkdir()
-        config = HarnessConfig(
-            model=f"practice:skill=0.4,seed={seed}",
-            on_exhausted=("keep", "advance"),
-            shared_state_path=root / name / "shared_state.md",
-        )
-        PGEHarness(config).run(bank.practice_task(name).prompt)
-    return root
+    return practice_runs(tmp_path_factory.mktemp("odd_labels"), TASKS)
 
 
 @pytest.fixture

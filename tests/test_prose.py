@@ -13,9 +13,9 @@ from state_samples import ONE_OF_EACH, records, texts
 
 from pge_nb import records as r
 from pge_nb import study_records
-from pge_nb.markdown import UNSEEN, WIDE, fence, inline, said, table, visible
+from pge_nb.markdown import UNSEEN, WIDE, dotted, fence, inline, said, table, visible
 from pge_nb.payloads import Misfit, compact, decode, encode
-from pge_nb.prose import body, counted, dotted, one_line, payload_of
+from pge_nb.prose import body, counted, one_line, payload_of
 
 GFM = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 MISTUNE = mistune.create_markdown(renderer=None, plugins=["table", "strikethrough", "url", "footnotes", "math"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from practice_runs import practice_runs
 
 from pge_nb import HarnessConfig, PGEHarness, bank, open_run
 from pge_nb.agents.frozen import freeze
@@ -28,16 +29,7 @@ TASKS = ("textkit", "stats")
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("replay")
-    for seed, name in enumerate(TASKS):
-        (root / name).mkdir()
-        config = HarnessConfig(
-            model=f"practice:skill=0.4,seed={seed}",
-            on_exhausted=("keep", "advance"),
-            shared_state_path=root / name / "shared_state.md",
-        )
-        PGEHarness(config).run(bank.practice_task(name).prompt)
-    return root
+    return practice_runs(tmp_path_factory.mktemp("replay"), TASKS)
 
 
 @pytest.fixture

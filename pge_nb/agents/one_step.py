@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..prose import dotted
+from ..markdown import dotted
 from ..records import Criterion, Plan, Step
 from ..run import Run
 from .skilled import with_known_skills

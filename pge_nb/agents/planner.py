@@ -9,11 +9,12 @@ from pathlib import Path
 
 from ..approval import asked as asked_about
 from ..errors import LimitReached
+from ..markdown import dotted
 from ..models import About, Reply, Request
 from ..payloads import Json, compact
 from ..phases import TOO_LONG, Phase, due, number
 from ..prompts import fill
-from ..prose import counted, dotted, few
+from ..prose import counted, few
 from ..records import Criterion, Plan, Record, Weight
 from ..run import Run
 from ..skills import frozen_in, hints_in

@@ -18,14 +18,15 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from ..errors import BadInput
+from ..step_looks import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-INK, PALE, GROUND = "#1a1a1a", "#8a8a8a", "#ffffff"
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+INK, PALE, GROUND = "#1a1a1a", GREY, "#ffffff"
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, "#56B4E9")
 DASHES = ("--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 MARKERS = ("s", "^", "D", "v", "P", "p")
 FONT = "DejaVu Sans"

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ..readings import Bills, noise_of
+from ..readings import Bills, graded_again, noise_of
 from ..run import DONE
 from .style import (
     GROUND,
@@ -105,7 +105,7 @@ def trajectory_chart(
     with mpl.rc_context(PLAIN):
         roomy = grid.columns == 1 and trajectory["attempt"].nunique() <= 20
         styles = series_styles(trajectory, size=6.0 if roomy else 4.5 if not grid.small else 3.5)
-        again = _graded_again(plan)
+        again = graded_again(plan)
         handles = [*_handles(styles, trajectory, decisions), *([_diamond(label="kept, graded again")] if again else [])]
         legend_columns = 2 if grid.narrow else 4
         above = 0.3 + (0.16 if grid.narrow else 0.17) * -(-len(handles) // legend_columns)
@@ -113,7 +113,8 @@ def trajectory_chart(
         for axes, strip, step in zip(panels, strips, steps, strict=False):
             made = None if decisions is None else decisions[decisions["step"] == step]
             _panel(axes, trajectory[trajectory["step"] == step], made, styles, grid)
-            for attempt, score in again.get(step, ()):
+            if step in again:
+                attempt, score = again[step]
                 axes.add_line(_diamond([attempt + BESIDE], [score]))
             if strip is not None and bills is not None:
                 _strip(strip, axes, bills, step, grid)
@@ -127,14 +128,6 @@ def trajectory_chart(
         if grid.narrow:
             scale(figure, NARROW_SCALE)
     return figure
-
-
-def _graded_again(plan: DataFrame | None) -> dict[int, list[tuple[int, float]]]:
-    """Step -> the attempt that was kept, with the score of its second grade; only where that is another than the first."""
-    if plan is None:
-        return {}
-    graded = plan[plan["score"].notna() & plan["gate_score"].notna() & (plan["score"] != plan["gate_score"])]
-    return {int(row.step): [(int(row.accepted), float(row.score))] for row in graded.itertuples()}  # type: ignore[arg-type]
 
 
 def _diamond(x: list[float] | None = None, y: list[float] | None = None, label: str = "") -> Line2D:

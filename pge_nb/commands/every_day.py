@@ -176,19 +176,20 @@ def answer(
         here.shown.add(given.sha256)
         told = f"This was answered before, in section {given.seq}: nobody was told it again."
         again = "The same line answers the question that is open now." if open_questions(run) else ""
-        here.shows_verdicts(run)
-        view = run_view(run, here.path)
-        return replace(view, notes=(*view.notes, " ".join(filter(None, (told, again)))))
+        return _noted(here, run, " ".join(filter(None, (told, again))))
     for one in _asking(run, choice, step) if all_ else [step]:
         here.shown.update(section.sha256 for section in _answers(harness.answer(choice, words, one))[-1:])
     run = harness.state.read()
     if outcome(run, here.path) == ELSEWHERE:
-        here.shows_verdicts(run)
-        view = run_view(run, here.path)
-        return replace(
-            view, notes=(*view.notes, "Your answer is in the file: the process that is at work goes on with it.")
-        )
+        return _noted(here, run, "Your answer is in the file: the process that is at work goes on with it.")
     return carry_on(here, harness, raise_=raise_, detach=detach, widgets=not no_widgets)
+
+
+def _noted(here: Here, run: Run, note: str) -> View:
+    """The run as it stands, which is shown now, with a note."""
+    here.shows_verdicts(run)
+    view = run_view(run, here.path)
+    return replace(view, notes=(*view.notes, note))
 
 
 def _given(here: Here, run: Run, answer: Answer, step: int | None) -> Section | None:

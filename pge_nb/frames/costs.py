@@ -116,15 +116,20 @@ def _total_unused(rows: Sequence[Row]) -> Row:
 
 def _sums(made: Sequence[Call]) -> Row:
     usages = [call.usage for call in made]
-    dollars = [call.dollars for call in made]
     return (
         len(made),
         sum(usage.input_tokens for usage in usages),
         sum(usage.output_tokens for usage in usages),
         sum(usage.cache_read_tokens for usage in usages),
         sum(usage.cache_write_tokens for usage in usages),
-        None if None in dollars else sum(price for price in dollars if price is not None),
+        dollars_of(made),
     )
+
+
+def dollars_of(made: Iterable[Call]) -> float | None:
+    """What calls cost together; None where one of them has no price."""
+    dollars = [call.dollars for call in made]
+    return None if None in dollars else sum(price for price in dollars if price is not None)
 
 
 def _names(values: Iterable[str]) -> str:

@@ -390,11 +390,11 @@ def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def final(why: PgeError | None) -> bool:
     """Whether asking again would come to the same, or cost twice."""
-    return why is not None and not (isinstance(why, NotNow) or (isinstance(why, CallBroken) and why.passing))
+    return why is not None and not passes(why)
 
 
-def passes(failed: ModelFailed) -> bool:
-    """Whether a look that cost nothing may be taken again."""
+def passes(failed: PgeError) -> bool:
+    """Whether what went wrong passes by itself, so that the same may be asked again."""
     return isinstance(failed, NotNow) or (isinstance(failed, CallBroken) and failed.passing)
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..errors import BadInput, quoted
-from ..interrupts import ASKED, Cut
+from ..interrupts import Cut, look_up
 from ..models.choose import RECORDING
 from ..payloads import Json, decode, encode, mended
 from ..workspace import MAX_FILE_BYTES, Tree, composed
@@ -195,9 +195,8 @@ def carried_out(does: Does, told: str, tree: Tree) -> Json:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        asked = ASKED.get()
-        if isinstance(error, Cut) and asked is not None and asked():
-            raise
+        if isinstance(error, Cut):
+            look_up()
         return {
             "fault": mended(f"it raised {type(error).__name__}: {quoted(error, LONGEST_SHOWN, str)}".removesuffix(": "))
         }

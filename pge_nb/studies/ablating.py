@@ -27,10 +27,11 @@ from ..config import HarnessConfig
 from ..errors import BadInput, PgeError
 from ..frames import frame_of
 from ..frames.columns import COUNT, FLAG, NUMBER, TEXT, Columns
+from ..frames.costs import dollars_of
 from ..harness import PGEHarness
 from ..models.choose import is_practice
 from ..models.practice import PracticeSettings
-from ..payloads import Json, Misfit, decode, encode
+from ..payloads import Json, encode
 from ..records import FileRef
 from ..run import Run
 from ..settable import Judging
@@ -38,7 +39,7 @@ from ..state import open_run
 from ..study_records import Example, Study
 from .pool import carried_out
 from .study import StudyFile, open_study
-from .units import Units, name_of
+from .units import Units, name_of, read_as
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -289,7 +290,7 @@ def _carried_out(
     found: dict[str, Came] = {}
     waiting = []
     for unit in units:
-        known = _read(kept.get(unit.unit))
+        known = read_as(Came, kept.get(unit.unit))
         if known is None:
             waiting.append(unit)
         else:
@@ -310,13 +311,6 @@ def _carried_out(
             told(len(found), len(units))
     came = tuple((unit, found[unit.unit]) for unit in units if unit.unit in found)
     return Ablated(came=came, level=0.95, stopped=stopped)
-
-
-def _read(kept: Json) -> Came | None:
-    try:
-        return decode(Came, kept) if isinstance(kept, dict) else None
-    except Misfit:
-        return None
 
 
 def carried(unit: Unit) -> Came:
@@ -356,7 +350,6 @@ def _came(unit: Unit, run: Run) -> Came:
     files = _standing(run)
     known = whole_truth(unit.task, files) if files else None
     calls, by_step = run.calls, tuple(len(run.attempts(step.number)) for step in run.every_step)
-    prices = [call.dollars for call in calls]
     return Came(
         sound=known is not None and not known.defects,
         quality=sum(known.quality.values()) / len(known.quality) if known and known.quality else 0.0,
@@ -365,7 +358,7 @@ def _came(unit: Unit, run: Run) -> Came:
         by_step=by_step,
         calls=len(calls),
         tokens=sum(call.usage.total for call in calls),
-        dollars=None if None in prices else sum(price for price in prices if price),
+        dollars=dollars_of(calls),
         seconds=sum(call.seconds for call in calls),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -131,6 +131,10 @@ class Attempts:
             told = [(step[: retries + 1], task) for step, task in zip(steps, tasks, strict=True) if len(step) > retries]
             among, theirs = [step for step, _ in told], [task for _, task in told]
             predicted = _predicted(among, retries)
+            without = [
+                _predicted([step for step, task in told if task != left_out], retries)
+                for left_out in dict.fromkeys(theirs)
+            ]
             firsts = [next((truth for truth, passed in step if passed), None) for step in among]
             for name, hits in (
                 ("accepted", [first is not None for first in firsts]),
@@ -138,11 +142,10 @@ class Attempts:
             ):
                 found = _mean([float(hit) for hit in hits], theirs, self.level, "rate")
 
-                def again(some: Sequence[Verdicts], name: str = name, retries: int = retries) -> float:
-                    return _predicted(some, retries).get(name, math.nan)
-
                 # A prediction of 0 or 1 is what was measured, and no better known.
-                ends = _left_out(again, among, theirs, self.level) or (found[1:] if name in predicted else NOT_KNOWN)
+                ends = _jackknifed(name, predicted, without, self.level) or (
+                    found[1:] if name in predicted else NOT_KNOWN
+                )
                 rows.append((retries, name, *found, predicted.get(name), *ends, len(among)))
         return frame_of(RETRIED, rows)
 
@@ -251,19 +254,16 @@ def _mean(values: list[float], tasks: list[str], level: float, name: str) -> tup
     return found.value, *ends
 
 
-def _left_out(
-    statistic: Callable[[Sequence[Verdicts]], float], steps: Sequence[Verdicts], tasks: Sequence[str], level: float
+def _jackknifed(
+    name: str, predicted: Mapping[str, float], without: Sequence[Mapping[str, float]], level: float
 ) -> tuple[float, float] | None:
-    """Interval of a share that is computed from steps, each task left out in turn (Tukey 1958), on the logit; t(tasks - 1)."""
+    """Interval of a predicted share, ``without`` each task in turn (Tukey 1958), on the logit; t(tasks - 1)."""
     import numpy as np
 
     from ..calibration.intervals import fisher_jackknife, quantile
 
-    names = dict.fromkeys(tasks)
-    without = [
-        statistic([step for step, task in zip(steps, tasks, strict=True) if task != left_out]) for left_out in names
-    ]
-    return fisher_jackknife(statistic(steps), np.array(without), quantile(level, len(names)), low=0.0)
+    replicates = np.array([one.get(name, math.nan) for one in without])
+    return fisher_jackknife(predicted.get(name, math.nan), replicates, quantile(level, len(without)), low=0.0)
 
 
 def _predicted(steps: Sequence[Verdicts], retries: int) -> dict[str, float]:

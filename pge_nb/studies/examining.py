@@ -17,6 +17,7 @@ from ..calibration.estimate import CalibrationWarning, Estimate
 from ..errors import BadInput
 from ..frames import frame_of
 from ..frames.columns import COUNT, FLAG, NUMBER, TEXT, Columns
+from ..frames.costs import dollars_of
 from ..models import Model
 from ..models.limits import Limits, Prices
 from ..payloads import Json
@@ -218,13 +219,13 @@ class Examined:
         )
         if graded is None:
             return (*head, None, None, None, None, None, self.failed.get(one.name))
-        report, prices = graded.report, [call.dollars for call in graded.report.calls]
+        report = graded.report
         return (
             *head,
             word_of_judge(report),
             report.verdict,
             sum(call.usage.total for call in report.calls),
-            None if None in prices else sum(price for price in prices if price),
+            dollars_of(report.calls),
             sum(call.seconds for call in report.calls),
             None,
         )

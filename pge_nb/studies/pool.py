@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
+from itertools import islice
 from threading import Event
 from typing import TypeVar
 
@@ -42,7 +43,7 @@ def carried_out(
 
     def next_unit() -> U | None:
         if not held:
-            held.extend(unit for unit in (next(waiting, None),) if unit is not None)
+            held.extend(islice(waiting, 1))
         return held.pop() if held and fits(held[0]) else None
 
     with nullcontext(executor) if executor is not None else ThreadPoolExecutor(max_workers=most) as pool:

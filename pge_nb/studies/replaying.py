@@ -12,6 +12,7 @@ from ..agents.raters import rater_of
 from ..errors import BadInput
 from ..frames import frame_of
 from ..frames.columns import COUNT, NUMBER, TEXT, Columns
+from ..frames.costs import dollars_of
 from ..models import Model
 from ..models.batches import Batches
 from ..models.choose import RECORDING, is_practice
@@ -123,13 +124,12 @@ class Regraded:
             flips = [_flip(one.gate.verdict, report.verdict) for one, report in told]
             saved, added = _retries(told)
             usage = [call for _, report in told for call in report.calls]
-            prices = [call.dollars for call in usage]
             rows.append(
                 (
                     *(rater, sample + 1, len(told), sum(map(bool, flips))),
                     *(flips.count("pass to fail"), flips.count("fail to pass")),
                     *(sum(report.verdict == "unmeasured" for _, report in told), saved, added),
-                    *(sum(call.usage.total for call in usage), None if None in prices else sum(p for p in prices if p)),
+                    *(sum(call.usage.total for call in usage), dollars_of(usage)),
                 )
             )
         return frame_of(EFFECTS, rows)
@@ -288,12 +288,11 @@ def _row(one: Asked, report: EvaluationReport | None, error: str | None) -> tupl
     head = (frozen.run, frozen.step, frozen.attempt, one.rater.id, one.sample + 1)
     if report is None:
         return (*head, None, None, gate.verdict, None, None, None, None, error)
-    prices = [call.dollars for call in report.calls]
     return (
         *head,
         *(report.verdict, report.overall, gate.verdict, _flip(gate.verdict, report.verdict) or None),
         sum(call.usage.total for call in report.calls),
-        None if None in prices else sum(price for price in prices if price),
+        dollars_of(report.calls),
         *(sum(call.seconds for call in report.calls), error),
     )
 

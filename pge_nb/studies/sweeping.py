@@ -27,6 +27,7 @@ from ..config import HarnessConfig
 from ..errors import BadInput, PgeError, StateBusy
 from ..frames import frame_of
 from ..frames.columns import COUNT, FLAG, NUMBER, TEXT, Columns
+from ..frames.costs import dollars_of
 from ..harness import PGEHarness
 from ..models import Stop
 from ..models.choose import default_model, is_practice, models_in
@@ -42,7 +43,7 @@ from .grading import CALLS
 from .pool import carried_out
 from .replaying import asked_of, regrade
 from .study import StudyFile, open_study
-from .units import FOLDER, name_of
+from .units import FOLDER, name_of, read_as
 from .works import Works, packed, row_of, unpacked
 
 if TYPE_CHECKING:
@@ -307,7 +308,7 @@ class _Driver:
         if budget is not None:
             names = {model for unit in grid for model in _models(unit)}
             Limits(max_dollars=budget).check_models(names, self.prices)
-        self.found = {unit.name: one for unit in grid if (one := _read(works.row(unit.name))) is not None}
+        self.found = {unit.name: one for unit in grid if (one := read_as(Came, works.row(unit.name))) is not None}
         self.failed = sum(bool(one.error) for one in self.found.values())
         self.spent = sum(one.dollars or 0.0 for one in self.found.values())
         self.reserved = dict(works.begun())
@@ -367,7 +368,7 @@ class _Driver:
         return float(limit) if isinstance(limit, int | float) else DEFAULT_DOLLARS
 
     def _kept(self, unit: Unit, work: bytes) -> None:
-        one = _read(row_of(work))
+        one = read_as(Came, row_of(work))
         assert one is not None  # noqa: S101 - it was packed by this version
         self.works.put(unit.name, work)
         self.works.end(unit.name)
@@ -455,7 +456,6 @@ def _run(unit: Unit, root: Path, stop: Stop | None) -> Came:
     config = unit.at(root / STATE)
     PGEHarness(config, stop=stop).run(unit.prompt)
     run = open_run(root / STATE)
-    prices = [call.dollars for call in run.calls]
     reports = [report for step in run.every_step for report in run.evaluations(step.number).values()]
     files = {file.path: file for step in run.every_step for file in run.outputs(step.number)}
     known = whole_truth(unit.task, tuple(files.values())) if run.task.practice and files else None
@@ -469,7 +469,7 @@ def _run(unit: Unit, root: Path, stop: Stop | None) -> Came:
         passed=sum(report.verdict == "pass" for report in reports),
         calls=len(run.calls),
         tokens=sum(call.usage.total for call in run.calls),
-        dollars=None if None in prices else sum(price for price in prices if price),
+        dollars=dollars_of(run.calls),
         seconds=time.monotonic() - began,
     )
 
@@ -483,7 +483,6 @@ def _regraded(unit: Unit, rater: Rater, root: Path) -> Came:
     done = regrade(open_study(root), asked_of([run], [rater]), limits=limits, parallel=1)
     reports = [one.report for one in done.graded]
     calls = [call for report in reports for call in report.calls]
-    prices = [call.dollars for call in calls]
     failed = [why for _, why in done.failed]
     return Came(
         run=run.task.run,
@@ -494,7 +493,7 @@ def _regraded(unit: Unit, rater: Rater, root: Path) -> Came:
         flipped=int(done.effects()["flipped"].sum()),
         calls=len(calls),
         tokens=sum(call.usage.total for call in calls),
-        dollars=None if None in prices else sum(price for price in prices if price),
+        dollars=dollars_of(calls),
         seconds=time.monotonic() - began,
         error=done.stopped or (failed[0] if failed else ""),
     )
@@ -525,13 +524,6 @@ def _seeded(model: str, seed: int) -> str:
 
 def _as_set(value: Json) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _read(row: Json) -> Came | None:
-    try:
-        return decode(Came, row) if isinstance(row, dict) else None
-    except Misfit:
-        return None
 
 
 def _lasting(seconds: float) -> str:

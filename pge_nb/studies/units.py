@@ -5,20 +5,19 @@ A finished unit is one file, named by the hash of its input and written whole or
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import ClassVar, TypeVar, cast
 
 from ..errors import BadInput
 from ..payloads import Json, Misfit, compact, decode
 from ..records import EvaluationReport
+from ..workspace import write_whole
 
+T = TypeVar("T")
 FOLDER = Path(".pge") / "studies"
 
 
@@ -34,15 +33,38 @@ class Graded:
     report: EvaluationReport
 
 
-class Units:
-    """The units of one kind of study, kept under ``.pge/studies/KIND/`` beside ``study.md``."""
+class Store:
+    """What finished units of one kind of study came to, a file each, under ``.pge/studies/KIND/`` beside ``study.md``."""
+
+    ending: ClassVar[str]
+    what: ClassVar[str]
+    """What cannot be kept, in an error."""
+    mode: ClassVar[int]
 
     def __init__(self, directory: Path, kind: str) -> None:
         self.folder = directory / FOLDER / kind
 
     def place(self, name: str) -> Path:
         """The file of a unit."""
-        return self.folder / name[:2] / f"{name}.json"
+        return self.folder / name[:2] / f"{name}{self.ending}"
+
+    def write(self, name: str, content: bytes) -> None:
+        """Keep the content of a unit's file in place of what there was: durable, and whole or not at all."""
+        place = self.place(name)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(place, content, self.mode)
+        except OSError as error:
+            raise BadInput(
+                f"{self.what} cannot be kept at {place.parent}: {error.strerror or error}.",
+                "Free some space or change the permissions, then run this again: finished units are not made again.",
+            ) from error
+
+
+class Units(Store):
+    """What units came to, as JSON."""
+
+    ending, what, mode = ".json", "A unit of the study", 0o600
 
     def get(self, name: str) -> Json | None:
         """What a unit came to; None where it is not finished. One that cannot be read counts as not finished."""
@@ -53,24 +75,8 @@ class Units:
         return cast("Json", value)
 
     def put(self, name: str, outcome: Json) -> None:
-        """Keep what a unit came to: durable, and whole or not at all."""
-        place = self.place(name)
-        made = ""
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            handle, made = tempfile.mkstemp(dir=place.parent, suffix=".part")
-            with os.fdopen(handle, "wb") as file:
-                file.write((compact(outcome) + "\n").encode("utf-8", "surrogatepass"))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(made).replace(place)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                Path(made).unlink(missing_ok=True)
-            raise BadInput(
-                f"A unit of the study cannot be kept at {place.parent}: {error.strerror or error}.",
-                "Free some space or change the permissions, then run this again: finished units are not made again.",
-            ) from error
+        """Keep what a unit came to."""
+        self.write(name, (compact(outcome) + "\n").encode("utf-8", "surrogatepass"))
 
     def names(self) -> list[str]:
         """The names of the finished units, sorted."""
@@ -95,9 +101,14 @@ def name_of(asked: object) -> str:
     return hashlib.sha256(compact(asked).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def graded_of(outcome: Json) -> Graded | None:
-    """The grading that a finished unit holds; None for one that failed, or that this version cannot read."""
+def read_as(kind: type[T], kept: Json | None) -> T | None:
+    """What was kept as a value of ``kind``; None where there is none, or none that this version can read."""
     try:
-        return decode(Graded, outcome) if isinstance(outcome, dict) and "report" in outcome else None
+        return decode(kind, kept) if isinstance(kept, dict) else None
     except Misfit:
         return None
+
+
+def graded_of(outcome: Json) -> Graded | None:
+    """The grading that a finished unit holds; None for one that failed, or that this version cannot read."""
+    return read_as(Graded, outcome if isinstance(outcome, dict) and "report" in outcome else None)

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import cast
 
-from ..errors import BadInput
 from ..payloads import Json, compact
 from ..workspace import write_whole
-from .units import FOLDER
+from .units import Store
 
 ROW = "row.json"
 """What the unit came to, in the archive beside the files of the run, which stand under `FILES`."""
 FILES = "files/"
+UNREADABLE = (OSError, ValueError, KeyError, RecursionError, zipfile.BadZipFile)
 WHEN = (1980, 1, 1, 0, 0, 0)
 """The time of every file in an archive, so that equal work is equal bytes."""
 
@@ -32,9 +32,9 @@ def packed(root: Path, row: Json, only: Sequence[Path] = ()) -> bytes:
     return held.getvalue()
 
 
-def row_of(work: bytes) -> Json:
-    """What a unit came to."""
-    with zipfile.ZipFile(io.BytesIO(work)) as archive:
+def row_of(work: bytes | Path) -> Json:
+    """What a unit came to, of its work or of the file that holds it."""
+    with zipfile.ZipFile(io.BytesIO(work) if isinstance(work, bytes) else work) as archive:
         return cast("Json", json.loads(archive.read(ROW)))
 
 
@@ -55,44 +55,30 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-class Works:
-    """The finished work of one kind of study, one file each, by the name of its unit: durable, and whole or not at all."""
+class Works(Store):
+    """The work of finished units, as archives."""
 
-    def __init__(self, directory: Path, kind: str) -> None:
-        self.folder = directory / FOLDER / kind
-
-    def place(self, name: str) -> Path:
-        """The file of a unit."""
-        return self.folder / name[:2] / f"{name}.zip"
+    ending, what, mode = ".zip", "The work of a unit", 0o644
 
     def get(self, name: str) -> bytes | None:
         """The work of a unit; None where there is none that can be read."""
         try:
             work = self.place(name).read_bytes()
             row_of(work)
-        except (OSError, ValueError, KeyError, RecursionError, zipfile.BadZipFile):
+        except UNREADABLE:
             return None
         return work
 
     def row(self, name: str) -> Json:
         """What a unit came to, without its files being read; None where there is none that can be read."""
         try:
-            with zipfile.ZipFile(self.place(name)) as archive:
-                return cast("Json", json.loads(archive.read(ROW)))
-        except (OSError, ValueError, KeyError, RecursionError, zipfile.BadZipFile):
+            return row_of(self.place(name))
+        except UNREADABLE:
             return None
 
     def put(self, name: str, work: bytes) -> None:
-        """Keep the work of a unit in place of what there was."""
-        place = self.place(name)
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(place, work)
-        except OSError as error:
-            raise BadInput(
-                f"The work of a unit cannot be kept at {place.parent}: {error.strerror or error}.",
-                "Free some space or change the permissions, then run this again: finished units are not made again.",
-            ) from error
+        """Keep the work of a unit."""
+        self.write(name, work)
 
     # What a unit that is under way may cost stands in a note, so that it counts where the driver was killed.
 

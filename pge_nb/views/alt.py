@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..prose import counted
-from ..readings import Bills, noise_of
+from ..readings import Bills, graded_again, noise_of
 from ..run import DONE
 
 if TYPE_CHECKING:
@@ -48,18 +48,11 @@ def alt_text(
         told.append(
             f"Step {step} attempt {attempt}{new}: {verdict}{score}; {scores}{bill}{_then(decisions, step, attempt)}."
         )
-    return " ".join([*told, *_graded_again(plan)])
-
-
-def _graded_again(plan: DataFrame | None) -> list[str]:
-    """What the second grades of kept attempts came to, where they are others than the first."""
-    if plan is None:
-        return []
-    graded = plan[plan["score"].notna() & plan["gate_score"].notna() & (plan["score"] != plan["gate_score"])]
-    return [
-        f"Step {row['step']} attempt {int(row['accepted'])} was kept, and graded again: {_number(row['score'])}."
-        for row in graded.to_dict("records")
+    told += [
+        f"Step {step} attempt {attempt} was kept, and graded again: {_number(score)}."
+        for step, (attempt, score) in graded_again(plan).items()
     ]
+    return " ".join(told)
 
 
 def _in_words(row: Series) -> str:

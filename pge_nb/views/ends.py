@@ -14,7 +14,7 @@ from ..phases import TOO_LONG, takes_part
 from ..prose import counted, removed_in_words
 from ..records import EvaluationReport, Question, Receipt, Redaction
 from ..run import ENDED, Run
-from .said import READ_BY_AGENTS, said_rows
+from .said import hinted
 
 TOUR = {
     "run": "%pge show trajectory",
@@ -88,7 +88,7 @@ def caveats(run: Run) -> Iterator[str]:
     if uses_practice(run.task.settings):
         names = sorted(set(models_in(run.task.settings)))
         yield f"Practice model ({', '.join(names)}): simulated, no language model wrote or judged anything here."
-        if any(text != "-" and what in READ_BY_AGENTS for *_, what, text in said_rows(run)):
+        if hinted(run):
             yield "It plays its task whatever it is told: hints are kept, and change nothing of what it makes."
     yield from _off(run)
     isolation = {run.task.isolation, *(report.isolation for report in _reports(run))} - {""}

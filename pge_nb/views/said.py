@@ -16,9 +16,6 @@ WHOM = {
     "evaluate": "words to the evaluator",
 }
 
-READ_BY_AGENTS = frozenset({WHOM["generate"], WHOM["evaluate"], "answer: retry", "answer: approve"})
-"""What asks for nothing but that an agent reads it; words to a contract are checks as well."""
-
 
 def said_rows(run: Run) -> Iterator[tuple[int, int | str, str, str]]:
     """Section, step ("-" for the whole run), what it is, and the words; whole, in order."""
@@ -31,6 +28,16 @@ def said_rows(run: Run) -> Iterator[tuple[int, int | str, str, str]]:
         elif isinstance(payload, Amendment):
             limits = ", ".join(f"{name} {told(value)}" for name, value in payload.limits.items())
             yield section.seq, step, f"limits: {limits}" if limits else "words", payload.text or "-"
+
+
+def hinted(run: Run) -> bool:
+    """Whether a person said what asks for nothing but that an agent reads it; words to a contract are checks as well."""
+    said = (section.payload for section in run.sections)
+    return any(
+        (isinstance(one, Answer) and one.choice in ("retry", "approve") and bool(one.text))
+        or (isinstance(one, Amendment) and one.phase in ("generate", "evaluate"))
+        for one in said
+    )
 
 
 def said_table(run: Run) -> Block | None:

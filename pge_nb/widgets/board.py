@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from ..display import cut
 from ..display.as_html import badge, text_of
-from ..markdown import visible
+from ..markdown import dotted, visible
 from ..phases import Phase, PhaseName, due
-from ..prose import counted, dotted
+from ..prose import counted
 from ..records import Call, Section
 from ..run import Run, StepState
 from ..step_looks import STEP_LOOKS
