@@ -8,7 +8,7 @@
 3. Tasks are split; four of plain's errors in train, worded by hand, become examples: rater "taught", tried on development, then
    on test.
 4. "taught" on all the others too, so that both raters have judged every attempt.
-5. Of "plain": probes (the author's turns before the judge, and a default of pass), and an exam of planted defects.
+5. Of "plain": probes (the author's turns before the judge, and a default of pass), an exam of planted defects, and drift.
 6. Everything but study.md is packed: examples/recordings/judge.tar.xz.
 """
 
@@ -23,6 +23,7 @@ from pge_nb import HarnessConfig, PGEHarness, bank, open_run, studies
 from pge_nb.agents.raters import judge
 from pge_nb.run import Run
 from pge_nb.studies import probing
+from pge_nb.studies.drifting import drift
 from pge_nb.studies.examining import examine
 from pge_nb.studies.improving import candidates, taught, trial, worded
 from pge_nb.studies.planting import plant
@@ -40,6 +41,7 @@ PICKED = {
 }
 """Candidate -> why, in the words of the person who picked them; that person labelled nothing."""
 PROBED = (*(f"local-{name}" for name in ("markup", "money", "stats", "textkit")), *(f"made-{n}" for n in range(1, 8)))
+DRIFTED = tuple(f"made-{n}" for n in range(8, 24))
 ARCHIVE = Path(__file__).parents[1] / "examples" / "recordings" / "judge.tar.xz"
 
 
@@ -112,6 +114,7 @@ def look_further(root: Path) -> None:
     print(probing.probe(study, probed, plain, probes=("self",), parallel=2, told=told).sentence)
     planted = plant(study, runs_in(root), sample=16, injection=False, parallel=2)
     print(examine(study, planted, [plain], parallel=2, told=told).sentence(plain.id, plain.name))
+    print(drift(study, [open_run(root / name) for name in DRIFTED], plain, parallel=2).slopes().to_string())
 
 
 def pack(root: Path) -> None:

@@ -126,6 +126,20 @@ def test_a_run_without_an_evaluation_gives_told_gaps(shell: Shell, tmp_path: Pat
     assert "not measurable" in shell.cell("%pge calibrate").view.plain()
 
 
+def test_labels_of_checks_alone_say_that_whole_attempts_are_wanted(shell: Shell, tmp_path: Path) -> None:
+    shell.cell("%pge run a --practice stats --seed 2;")
+    listed = shell.cell("%pge label --as ann --sample 3 --about check --list").view
+    names = re.findall(r"^(q[0-9a-f]{8}) ", listed.plain(), re.MULTILINE)
+    done = shell.cell("%%pge label --as ann --sample 3 --about check\n" + "\n".join(f"{name} pass" for name in names))
+    assert done.view.next == "%pge calibrate"
+    view = shell.cell("%pge calibrate").view
+    assert view.title.endswith(
+        "checks and criteria were labelled, and no whole attempt (%pge label --as NAME --about attempt)."
+    )
+    assert "Label whole attempts (%pge label --as NAME --about attempt)" in view.plain()
+    assert shell.cell("%pge card").view.title == view.title
+
+
 def test_charts_are_drawn_of_nothing_and_the_same_twice() -> None:
     from pge_nb.frames import frame_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from pge_nb.models.limits import Limits
 from pge_nb.models.practice import PracticeSettings
 from pge_nb.payloads import decode, encode
 from pge_nb.run import Run
-from pge_nb.studies import examining, planting
+from pge_nb.studies import carding, examining, planting
 from pge_nb.studies.examining import EXAM, FIGURES, Examined, examine
 from pge_nb.studies.planting import COPIED, Exam, plant, size_of
 from pge_nb.studies.study import StudyFile, open_study
@@ -272,6 +273,23 @@ def test_what_is_there_is_not_asked_again_and_a_limit_keeps_what_was_made(
     assert [one.study for one in told] == ["exam", "exam"]
     assert told[-1].units == len(small.copies)
     assert told[-1].asked["defects"] == 4
+
+
+def test_an_exam_whose_gradings_came_with_the_files_is_on_the_card_too(
+    exam: Exam, tmp_path: Path, runs: list[Run]
+) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    first, rater = open_study(tmp_path / "first"), judge("practice:miss=0.5")
+    small = plant(first, runs[:1], sample=4, seed=1)
+    examine(first, small, [rater])
+    shutil.copytree(tmp_path / "first" / ".pge" / "studies", tmp_path / "second" / ".pge" / "studies")
+    second = open_study(tmp_path / "second")
+    for _ in range(2):
+        examine(second, small, [rater], model=Silent())
+    (told,) = second.read().studies
+    assert told == first.read().studies[-1]
+    assert carding._exam(second.read(), rater) == carding._exam(first.read(), rater)
 
 
 class Silent:

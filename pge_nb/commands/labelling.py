@@ -37,6 +37,8 @@ from .of_runs import RUNS, runs_of
 
 About = Literal["check", "criterion", "attempt"]
 SAMPLE = 20
+NEXT = "%pge calibrate"
+"""What labels are for."""
 
 
 def label(
@@ -107,7 +109,7 @@ class Session:
         under_way = ask(shown, self.give, self.take_back, given=given, title=f"Labels of {self.rater}")
         if isinstance(under_way, View):
             return under_way
-        return View(title=f"Labels of {self.rater} go to study.md as they are given", next="%pge rater")
+        return View(title=f"Labels of {self.rater} go to study.md as they are given", next=NEXT)
 
     def give(self, typed: Typed) -> str | None:
         """Keep one label; what the evaluator had said, where that was asked for."""
@@ -158,7 +160,7 @@ class Session:
         return View(
             title=f"Labels of {self.rater}: {len(answers)} of {len(self.asked)} labelled",
             blocks=tuple(blocks) if left else (Words("Nothing is left to label."),),
-            next="%pge help label" if left else "%pge rater",
+            next="%pge help label" if left else NEXT,
         )
 
     def told(self, body: str) -> View:
@@ -191,7 +193,7 @@ class Session:
             title=f"Labels of {self.rater}: {done} of {len(self.asked)} labelled",
             blocks=(table,),
             notes=notes,
-            next="%pge rater" if done == len(self.asked) else f"%pge label --as {self.rater} --list",
+            next=NEXT if done == len(self.asked) else f"%pge label --as {self.rater} --list",
         )
 
     def _read(self, number: int, line: str) -> tuple[Question, Label]:
@@ -248,5 +250,5 @@ def import_(
     return View(
         title=f"Labels of {as_}: {counted(len(done.added), 'new one')}, {counted(len(done.refused), 'line')} refused",
         blocks=tuple(blocks),
-        next="%pge rater",
+        next=NEXT,
     )

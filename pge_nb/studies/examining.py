@@ -165,24 +165,23 @@ def examine(
         failed=made.failed,
         stopped=made.stopped,
     )
-    if made.new:
-        study.add(
-            Study(
-                study=KIND,
-                asked={
-                    "raters": sorted({rater.id for rater in raters}),
-                    "runs": sorted({copy.frozen.run for copy in exam.copies}),
-                    "defects": len(exam.defects),
-                    "seed": exam.seed,
-                    "equivalent": exam.equivalent,
-                    "figures": done.in_short(),
-                },
-                units=len(made.graded),
-                failed=len(made.failed),
-                sha256=Units(study.directory, KIND).sha256(),
-            ),
-            by="harness",
-        )
+    put = Study(
+        study=KIND,
+        asked={
+            "raters": sorted({rater.id for rater in raters}),
+            "runs": sorted({copy.frozen.run for copy in exam.copies}),
+            "defects": len(exam.defects),
+            "seed": exam.seed,
+            "equivalent": exam.equivalent,
+            "figures": done.in_short(),
+        },
+        units=len(made.graded),
+        failed=len(made.failed),
+        sha256=Units(study.directory, KIND).sha256(),
+    )
+    # Gradings that somebody else made, and that were there already, are an exam like any other: the card tells of it.
+    if made.graded and put not in study.read().studies:
+        study.add(put, by="harness")
     return done
 
 

@@ -23,6 +23,8 @@ from .items import ORACLE, task_of
 from .measuring import (
     GATE,
     LEVEL,
+    NO_WHOLE,
+    UNLABELLED,
     Figure,
     agreement_of,
     bins_of,
@@ -162,7 +164,10 @@ class Figures:
         """What to do about it."""
         safe = self.one("threshold")
         if self.one("false_pass").value is None:
-            return "Label attempts that are bad, or run harder tasks: without bad work nothing tells whether it is let pass."
+            return (
+                "Label whole attempts (%pge label --as NAME --about attempt) until some are bad, or run harder tasks: "
+                "without bad work nothing tells whether it is let pass."
+            )
         if self.lean == "too lenient":
             first = (
                 f"Accept from {safe.value:.1f} of 10 up, which lets at most {100 * self.max_false_pass:.0f} % of bad work pass; "
@@ -287,7 +292,8 @@ def figures_of(
     pairs = paired(frame, rater, against)
     known = pairs[pairs["truth"].notna()]
     whole = known[known["about"] == "attempt"]
-    rows = list(rates_of(GATE, "all", whole, level))
+    why = NO_WHOLE if len(known) else UNLABELLED
+    rows = list(rates_of(GATE, "all", whole, level, why))
     rows += rates_of("judge", "all", known[(known["by"] == JUDGE) & (known["about"] != "attempt")], level)
     for by, column, among in (
         ("check kind", "kind", known[known["about"] == "check"]),
@@ -302,7 +308,7 @@ def figures_of(
     noise = list(noise_of(frame, rater, level))
     rows += noise
     rows += margins_of(whole, noise[0].value, level)
-    rows.append(passing_of(pairs[pairs["about"] == "attempt"], level))
+    rows.append(passing_of(pairs[pairs["about"] == "attempt"], level, why))
     rows += people_of(frame, pairs, rater, level)
     thresholds, points = thresholds_of(whole, level, max_false_pass, cost)
     rows += thresholds
@@ -347,6 +353,8 @@ def _remarks(pairs: DataFrame, known: DataFrame, whole: DataFrame, against: str)
             f"{counted(unmeasured, 'verdict')} of {len(known)} unmeasured: the gate lets none of them pass, and agreement leaves "
             "them out."
         )
+    if known["weight"].nunique() > 1:
+        yield "Labels were drawn with unequal chances: each counts for the items that it stands for, so shares are weighted."
     if len(whole) and (whole["truth"] == "pass").all():
         yield "No attempt with a label is bad."
     if len(whole) and (whole["truth"] == "fail").all():

@@ -253,7 +253,8 @@ class Improved:
         gap = one.difference
         said = (
             f"right on {100 * one.a.value:.0f} % of what it decides, before {100 * one.b.value:.0f} %; "
-            f"difference {_points(gap.value)} [{_points(gap.low)}, {_points(gap.high)}] points, p = {one.p_value:.3f}"
+            f"difference {_points(gap.value)} [{_points(gap.low)}, {_points(gap.high)}] points, p = {one.p_value:.3f} "
+            f"(found would be under {1 - self.level:g})"
         )
         least = "" if self.detectable is None else f"; {least_told(self.detectable)}"
         return f"{names}, {self.part} part: {self.found}; {said}{least}."

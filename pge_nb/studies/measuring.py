@@ -27,6 +27,8 @@ LEVEL = 0.95
 THRESHOLD = 7.0
 ONE_SIDED = 1.645
 """Standard deviations below a score that its true value seldom (5 %) lies."""
+UNLABELLED = "nothing was labelled"
+NO_WHOLE = "checks and criteria were labelled, and no whole attempt (%pge label --as NAME --about attempt)"
 POOLED = ("agreement", "tpr", "tnr", "false_pass", "bad_given_accepted")
 """The figures that are pooled over the kinds of one family."""
 
@@ -142,15 +144,15 @@ def _row(
     return replace(told, value=value, low=low, high=high, n=found.n, note="; ".join(found.notes))
 
 
-def rates_of(by: str, of: str, pairs: DataFrame, level: float) -> Iterator[Figure]:
-    """Agreement, then the rates of verdicts, then what was not measured."""
+def rates_of(by: str, of: str, pairs: DataFrame, level: float, why: str = UNLABELLED) -> Iterator[Figure]:
+    """Agreement, then the rates of verdicts, then what was not measured. ``why`` there is nothing, where nothing is there."""
     from ..calibration import cohen_kappa, gwet_ac, signed_error, verdict_rates
 
-    yield agreement_of(by, of, pairs, level)
+    yield agreement_of(by, of, pairs, level, why)
     if not len(pairs):
         names = ("kappa", "ac1", "tpr", "tnr", "false_pass", "bad_given_accepted", "leniency", "unmeasured")
         for name in names:
-            yield _row(name, (by, of), pairs, level, "nothing was labelled")
+            yield _row(name, (by, of), pairs, level, why)
         return
     some = pairs[pairs["label"] != "unmeasured"]
     truth, said = list(some["truth"]), list(some["label"])
@@ -169,16 +171,16 @@ def rates_of(by: str, of: str, pairs: DataFrame, level: float) -> Iterator[Figur
             yield _row(name, (by, of), pairs, level, error.fact.rstrip("."))
         return
     total = f"none of {counted(len(pairs), 'labelled item')}"
-    for name, why, count in (
+    for name, none, count in (
         ("tpr", f"{total} is good", int((pairs["truth"] == "pass").sum())),
         ("tnr", f"{total} is bad", int((pairs["truth"] == "fail").sum())),
         ("false_pass", f"{total} is bad", int((pairs["truth"] == "fail").sum())),
         ("bad_given_accepted", f"{total} was passed", int((pairs["label"] == "pass").sum())),
-        ("leniency", "nothing was labelled", len(pairs)),
-        ("unmeasured", "nothing was labelled", len(pairs)),
+        ("leniency", UNLABELLED, len(pairs)),
+        ("unmeasured", UNLABELLED, len(pairs)),
     ):
         estimate: Estimate = getattr(rates, name)
-        yield _row(name, (by, of), pairs, level, _estimated(lambda one=estimate: one, why), n=count)  # type: ignore[misc]
+        yield _row(name, (by, of), pairs, level, _estimated(lambda one=estimate: one, none), n=count)  # type: ignore[misc]
     scored = pairs[pairs["true_score"].notna() & pairs["score"].notna() & (pairs["about"] == "criterion")]
     if len(scored):
         error_of = _estimated(
@@ -188,7 +190,7 @@ def rates_of(by: str, of: str, pairs: DataFrame, level: float) -> Iterator[Figur
         yield _row("signed_error", (by, of), scored, level, error_of)
 
 
-def agreement_of(by: str, of: str, pairs: DataFrame, level: float) -> Figure:
+def agreement_of(by: str, of: str, pairs: DataFrame, level: float, why: str = UNLABELLED) -> Figure:
     """Share of measured items on which both say the same."""
     from ..calibration import percent_agreement
 
@@ -197,7 +199,7 @@ def agreement_of(by: str, of: str, pairs: DataFrame, level: float) -> Figure:
         lambda: (
             percent_agreement(list(some["truth"]), list(some["label"]), **_tail(some, level)) if len(some) else None
         ),
-        "nothing was measured" if len(pairs) else "nothing was labelled",
+        "nothing was measured" if len(pairs) else why,
     )
     return _row("agreement", (by, of), some, level, found)
 
@@ -298,7 +300,7 @@ def escalation_of(whole: DataFrame, level: float) -> tuple[tuple[float, float, f
     return tuple(points)
 
 
-def passing_of(pairs: DataFrame, level: float) -> Figure:
+def passing_of(pairs: DataFrame, level: float, why: str = UNLABELLED) -> Figure:
     """The share of good attempts among those of the runs that have no label, corrected for the rater's errors."""
     from ..calibration import corrected_rate, percent_agreement
 
@@ -310,7 +312,7 @@ def passing_of(pairs: DataFrame, level: float) -> Figure:
                 if len(known)
                 else None
             ),
-            "nothing was labelled",
+            why,
         )
         made = _row("pass_rate", (GATE, "all"), known, level, found)
         return replace(
@@ -332,7 +334,7 @@ def passing_of(pairs: DataFrame, level: float) -> Figure:
             if len(known)
             else None
         ),
-        "nothing was labelled",
+        why,
     )
     return _row("pass_rate", (GATE, "all"), known, level, found)
 
@@ -407,7 +409,8 @@ def thresholds_of(
     ):
         made = _row(name, (GATE, "all"), scored, level, "; ".join(("accept nothing", *found.notes)))
         if math.isfinite(found.value):
-            made = replace(made, value=found.value, note="; ".join((said, *found.notes)))
+            everything = ("accept everything",) if found.value <= min(scores) else ()
+            made = replace(made, value=found.value, note="; ".join((*everything, said, *found.notes)))
         rows.append(made)
     return rows, tuple(points)
 

@@ -26,7 +26,7 @@ HOW_CALLED: Mapping[str, str] = {
     "leniency": "leniency: passes more than it should",
     "signed_error": "score less the true score, in points",
     "unmeasured": "unmeasured",
-    "noise": "spread of repeated scores (sd)",
+    "noise": "noise floor: spread of repeated scores (sd)",
     "flip_rate": "repeats on both sides of 7",
     "pass_rate": "good attempts, corrected",
     "human_ceiling": "people with one another",
@@ -359,21 +359,27 @@ def card_view(contents: Mapping[str, Any], *, files: Sequence[str] = (), next_: 
             ),
         ),
         *([Words("Nobody looked at the test part.")] if not contents["looks"] else []),
-        Table(
-            caption="Hashes",
-            heads=("What", "Hash"),
-            rows=(
-                ("study.md", Code(hashes["study"] or "there is none")),
-                ("rater", Code(hashes["rater"])),
-                ("its prompt", Code(rater["prompt_sha256"])),
-                *((f"run {run}", Code(head)) for run, head in hashes["runs"]),
+        *(Words(remark) for remark in contents["remarks"]),
+        Fold(
+            summary=f"Hashes of what this rests on: study.md, the rater, {counted(len(hashes['runs']), 'run')}",
+            blocks=(
+                Table(
+                    caption="Hashes",
+                    heads=("What", "Hash"),
+                    rows=(
+                        ("study.md", Code(hashes["study"] or "there is none")),
+                        ("rater", Code(hashes["rater"])),
+                        ("its prompt", Code(rater["prompt_sha256"])),
+                        *((f"run {run}", Code(head)) for run, head in hashes["runs"]),
+                    ),
+                ),
             ),
         ),
     ]
     return View(
         title=contents["sentence"],
         blocks=tuple(block for block in blocks if not isinstance(block, Table) or block.rows),
-        notes=(*contents["remarks"], *([f"Written: {', '.join(files)}."] if files else [])),
+        notes=(f"Written: {', '.join(files)}.",) if files else (),
         next=next_,
         foot=f"rater {rater['id']} · intervals of {100 * on['level']:g} %, grouped by task · {contents['format']}",
     )
