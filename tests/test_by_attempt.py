@@ -234,6 +234,14 @@ def test_in_a_notebook_by_attempt_with_retries_margin_escalation_and_drift(shell
     assert [one["retries"] for one in contents["retries"]] == [0, 0, 1, 1, 2, 2, 3, 3]
     assert contents["drift"]["drift of its scores, with-log"]["low"] > 0
     assert len(contents["margin"]) == 4
+    assert set(contents["alike"]) == {"good", "bad"}
+    for one in contents["alike"].values():
+        assert 0 <= one["low"] <= one["value"] <= one["high"] <= 1
+    # Predictions stand with their intervals, as what was counted does.
+    bad = next(one for one in contents["retries"] if one["figure"] == "bad_accepted" and one["retries"] == 3)
+    cell = f"{100 * bad['predicted']:.0f} % [{100 * bad['predicted_low']:.0f} %, {100 * bad['predicted_high']:.0f} %]"
+    assert cell in text
+    assert cell in card
 
 
 def test_a_run_that_ended_with_a_pass_says_that_it_shows_survivors_only(shell: Shell) -> None:

@@ -81,6 +81,7 @@ def card(figures: Figures, rater: Rater, runs: Sequence[Run], study: StudyView) 
             if row.by == "attempt"
         ],
         "retries": _rows(figures.tried.retried()) if figures.tried else [],
+        "alike": {row.of: _told(row) for row in figures.rows if row.by == "step"},
         "best_of": _rows(figures.tried.best_of()) if figures.tried else [],
         "margin": {f"{row.figure} {row.of}": _told(row) for row in figures.rows if row.by == "margin"},
         "drift": _drift(study, rater),

@@ -240,7 +240,7 @@ def calibrate(
     found = figures_of(frame, rater, reference, level, max_false_pass=max_false_pass, cost=cost)
     mine = [run for run in several if _in_part(view.part(task_of(run)), part)]
     tried = attempts(mine, rater, view, kept(study), against=reference, level=level)
-    rows = (*found.rows, *_by_attempt(tried))
+    rows = (*found.rows, *_by_attempt(tried), *_alike(tried))
     return replace(found, rows=rows, tried=tried, part=part, remarks=(*remarks, *found.remarks))
 
 
@@ -266,6 +266,21 @@ def _by_attempt(tried: Attempts) -> Iterator[Figure]:
             n=int(row["n"]),
             tasks=int(row["tasks"]),
         )
+
+
+def _alike(tried: Attempts) -> Iterator[Figure]:
+    """`rho` of good and of bad attempts, where a step has several: what a prediction of retries rests on beside the rates."""
+    steps = tried.retried()
+    if not len(steps) or steps["retries"].max() < 1:
+        return
+    words: tuple[tuple[Literal["pass", "fail"], str], ...] = (("pass", "good"), ("fail", "bad"))
+    for word, of in words:
+        found = tried.alike(word)
+        told = Figure(figure="rho", by="step", of=of, level=tried.level, n=found.n, tasks=found.groups or 0)
+        if math.isnan(found.value):
+            yield replace(told, note="; ".join(found.notes) or "nothing to measure it on")
+        else:
+            yield replace(told, value=found.value, low=found.low, high=found.high, note="; ".join(found.notes))
 
 
 def _look(study: StudyFile, view: StudyView, rater: str, runs: Sequence[Run], frame: DataFrame) -> tuple[int, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,9 +35,10 @@ HOW_CALLED: Mapping[str, str] = {
     "threshold": "threshold with a guarantee",
     "cheapest_threshold": "threshold of least cost",
     "too_high": "scores above the true ones, in points",
+    "rho": "how alike its verdicts are within a step (rho)",
 }
 """Figure -> how it is said in tables."""
-IN_NUMBERS = ("kappa", "ac1", "signed_error", "noise", "threshold", "cheapest_threshold", "too_high")
+IN_NUMBERS = ("kappa", "ac1", "signed_error", "noise", "threshold", "cheapest_threshold", "too_high", "rho")
 """Figures that are no shares: they are told as numbers, the others in percent."""
 HEADS = ("Figure", "Value", "From", "To", "Items", "Tasks", "Bad", "Why, or what to know")
 KINDS = ("By", "Of", "Bad work passed", "Pooled", "Good work passed", "Leniency", "Agreement", "Items", "Bad")
@@ -116,8 +117,10 @@ def calibrated_view(tables: Tables, told: Told, *, next_: str = "") -> View:
 
 
 FAMILIES = ("check kind", "criterion", "step kind")
-ATTEMPTS = ("attempt", "margin")
-RETRIED = ("Retries", "Measured", "From", "To", "Predicted", "Steps")
+ALIKE = "step"
+ATTEMPTS = ("attempt", "margin", ALIKE)
+WITHIN = "How alike its verdicts are on different attempts of one step"
+RETRIED = ("Retries", "Counted", "Predicted from its errors", "Steps")
 RETRY_WORDS = {"accepted": "Steps with an accepted attempt", "bad_accepted": "Steps where that one is bad"}
 BEST = ("Best of", "Score above the true one", "From", "To", "Steps")
 MARGINS = "If a pass had to lie so far above 7 that noise seldom lifts it there (pass_margin)"
@@ -138,11 +141,11 @@ def _by_attempt(rows: Sequence[Mapping[str, Any]], tables: Tables) -> Iterator[B
     for name, caption in RETRY_WORDS.items():
         some = tables.retried[tables.retried["figure"] == name]
         if len(some):
-            lines = tuple(
-                (int(row["retries"]), *(said(name, row[key]) for key in SHARES), int(row["steps"]))
-                for row in _rows(some)
+            yield Table(
+                caption=f"{caption}, by retries", heads=RETRIED, rows=tuple(_retried(row) for row in _rows(some))
             )
-            yield Table(caption=f"{caption}, by retries", heads=RETRIED, rows=lines)
+    if alike := [row for row in rows if row["by"] == ALIKE]:
+        yield Table(caption=WITHIN, heads=("Attempts that are", *HEADS), rows=_alike(alike))
     if len(tables.best_of):
         lines = tuple(
             (int(row["n"]), *(said("too_high", row[key]) for key in ("too_high", "low", "high")), int(row["steps"]))
@@ -154,7 +157,25 @@ def _by_attempt(rows: Sequence[Mapping[str, Any]], tables: Tables) -> Iterator[B
         yield Table(caption=MARGINS, heads=("Margin", *HEADS), rows=told)
 
 
-SHARES = ("measured", "low", "high", "predicted")
+def _retried(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+    counted_, predicted = (
+        _ranged(row["figure"], row, names)
+        for names in (("measured", "low", "high"), ("predicted", "predicted_low", "predicted_high"))
+    )
+    return int(row["retries"]), counted_, predicted, int(row["steps"])
+
+
+def _alike(rows: Iterable[Mapping[str, Any]]) -> tuple[tuple[Cell, ...], ...]:
+    return tuple((str(row["of"]), *_figures([row])[0]) for row in rows)
+
+
+ENDS = ("value", "low", "high")
+
+
+def _ranged(figure: str, row: Mapping[str, Any], names: tuple[str, str, str] = ENDS) -> str | None:
+    """A figure with its interval in one cell; None where it is missing."""
+    value, low, high = (said(figure, row.get(name)) for name in names)
+    return value if value is None or low is None or high is None else f"{value} [{low}, {high}]"
 
 
 def _to_a_person(escalation: DataFrame) -> Iterator[Block]:
@@ -229,9 +250,7 @@ def _kind(figures: DataFrame, by: str, of: str) -> tuple[Cell, ...]:
     def value(name: str, column: str = "value") -> str | None:
         return said(name, some.loc[name, column]) if name in some.index else None
 
-    passed = value("false_pass")
-    if passed is not None:
-        passed += f" [{value('false_pass', 'low')}, {value('false_pass', 'high')}]"
+    passed = _ranged("false_pass", dict(some.loc["false_pass"])) if "false_pass" in some.index else None
     counts = (int(some.loc["leniency", "n"]), int(some.loc["leniency", "bad"]))  # type: ignore[arg-type]
     shares = (value("tpr"), value("leniency"), value("agreement"))
     return (by, of, passed, value("false_pass", "pooled"), *shares, *counts)
@@ -313,17 +332,14 @@ def card_view(contents: Mapping[str, Any], *, files: Sequence[str] = (), next_: 
             rows=tuple((str(one["of"]), *_figures([one])[0]) for one in contents["attempts"]),
         ),
         Table(
-            caption="Retry until it passes: counted, and predicted from its errors",
+            caption="Retry until it passes",
             heads=("What", *RETRIED),
-            rows=tuple(
-                (
-                    RETRY_WORDS[one["figure"]],
-                    one["retries"],
-                    *(said(one["figure"], one[name]) for name in SHARES),
-                    one["steps"],
-                )
-                for one in contents["retries"]
-            ),
+            rows=tuple((RETRY_WORDS[one["figure"]], *_retried(one)) for one in contents["retries"]),
+        ),
+        Table(
+            caption=WITHIN,
+            heads=("Attempts that are", *HEADS),
+            rows=_alike({"figure": "rho", "of": of} | row for of, row in contents["alike"].items()),
         ),
         Table(
             caption="What choosing the best by score does to it",
@@ -418,14 +434,11 @@ def _kind_of(one: Mapping[str, Any]) -> tuple[Cell, ...]:
     def value(name: str, end: str = "value") -> str | None:
         return said(name, one[name][end]) if name in one else None
 
-    passed = value("false_pass")
-    if passed is not None:
-        passed += f" [{value('false_pass', 'low')}, {value('false_pass', 'high')}]"
     shares = (value("tpr"), value("leniency"), value("agreement"))
     return (
         one["by"],
         one["of"],
-        passed,
+        _ranged("false_pass", one["false_pass"]) if "false_pass" in one else None,
         value("false_pass", "pooled"),
         *shares,
         one["leniency"]["n"],
