@@ -116,7 +116,7 @@ def show(
         here.shows_verdicts(then, place.step, place.attempt)
     view = at_hand(view, run, there.path) if there is here else of(text.partition(":")[0], view)
     if at_ is not None:
-        if what == "cost":
+        if what == "cost" and len(then.sections) < len(run.sections):
             view = replace(
                 view, notes=(*view.notes, "Of sections alone: calls that no section rests on are not counted here.")
             )
