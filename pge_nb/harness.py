@@ -220,7 +220,9 @@ class PGEHarness:
             return self._answered(question, choice, text, None)
         asking = [one.number for one in run.steps if run.state(one.number) == "asking"]
         if not asking:
-            raise BadInput(f"No question is open in {self.state.path}.", "%pge runs lists the tasks that ask something.")
+            raise BadInput(
+                f"No question is open in {self.state.path}.", "%pge runs lists the tasks that ask something."
+            )
         if step is None and len(asking) > 1:
             raise BadInput(
                 f"Questions are open for steps {', '.join(map(str, asking))}.",
