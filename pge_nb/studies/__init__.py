@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .labelling import labels as labels
     from .probing import probe_runs
     from .replaying import kept, regrade_runs
+    from .revealing import reveal as reveal
     from .splits import look as look
     from .splits import split as split
     from .study import open_study as open_study
@@ -45,6 +46,7 @@ _PLACES = {
     "open_study": (".study", "open_study"),
     "probe": (".probing", "probe_runs"),
     "regrade": (".replaying", "regrade_runs"),
+    "reveal": (".revealing", "reveal"),
     "split": (".splits", "split"),
     "sweep": (".sweeping", "sweep"),
     "taught": (".improving", "taught"),
