@@ -135,6 +135,19 @@ def test_the_line_that_is_turned_round_stands_in_the_prompt_that_is_shipped() ->
     assert STARTS_FAILED in source("evaluator")
 
 
+@pytest.mark.parametrize(("vain", "found"), [(4, True), (0, False)])
+def test_a_vain_practice_judge_is_kinder_in_the_authors_turns_and_only_there(
+    study: StudyFile, runs: list[Run], vain: int, found: bool
+) -> None:
+    rater = judge(f"practice:miss=0.2,vain={vain}", mode=ALONE)
+    done = probe(study, asked_of(runs, rater, probes=["self"], repeats=2), rater, probes=["self"])
+    assert effect(done, "conversation", "tnr").is_found == found
+    assert not effect(done, "starts passed", "tnr").is_found
+    fresh = effect(done, "conversation", "tnr").without
+    assert fresh is not None
+    assert fresh > 0.7
+
+
 def test_a_judge_that_spares_its_own_work_is_found_by_what_it_misses_and_not_by_what_it_passes(
     study: StudyFile, runs: list[Run]
 ) -> None:

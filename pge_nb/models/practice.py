@@ -49,6 +49,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "by_task": (0.0, 0.9),
     "rho": (0.0, 0.9),
     "taught": (0.0, 1.0),
+    "vain": (-10.0, 10.0),
 }
 EXAMPLE = re.compile(r"^Example \d+\. Asked: ", re.MULTILINE)
 """How a few-shot example begins in what an evaluator is told."""
@@ -68,7 +69,7 @@ class PracticeSettings:
     defect is missed so much more often than a partial one, a gross one so much less: 0.5 makes it 1.5 and 0.5 times ``miss``.
     ``by_task`` and ``rho``: how alike its errors are within a task and, beyond that, within a step, as intraclass correlations;
     over all tasks the rates stay what they are. ``taught``: each few-shot example takes this share off ``miss`` and
-    ``false_alarm``.
+    ``false_alarm``. ``vain``: points that are added, as those of leniency are, where it judges in the author's own turns.
     """
 
     skill: float = 0.6
@@ -83,6 +84,7 @@ class PracticeSettings:
     by_task: float = 0.0
     rho: float = 0.0
     taught: float = 0.0
+    vain: float = 0.0
 
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():
@@ -104,6 +106,10 @@ class PracticeSettings:
     def shift(self, attempt: int = 1) -> float:
         """The points that are added to every score of an attempt: leniency, and what it has drifted."""
         return self.leniency + self.drift * (attempt - 1)
+
+    def in_turns(self, messages: int) -> PracticeSettings:
+        """The settings of a judge that is sent so many messages: more than one are the turns in which the work was made."""
+        return dataclasses.replace(self, leniency=self.leniency + self.vain, vain=0.0) if messages > 1 else self
 
     def miss_rate(self, attempt: int = 1, examples: int = 0) -> float:
         """The probability that a bad check passes, leniency and drift included."""
@@ -208,7 +214,7 @@ class Practice:
         if about.phase == "generate":
             return generate(task, step, about, self.settings.skill, draws)
         if about.phase == "evaluate":
-            return evaluate(task, step, about, self.settings, draws)
+            return evaluate(task, step, about, self.settings.in_turns(len(request.messages)), draws)
         raise ModelFailed(f"The practice model has no answer to {about.phase!r}.", "Use another model: `%pge model`.")
 
 

@@ -96,7 +96,12 @@ def card(figures: Figures, rater: Rater, runs: Sequence[Run], study: StudyView) 
             {"number": one.number, "level": one.level, "raters": list(one.raters), "why": one.why}
             for one in study.looks
         ],
-        "hashes": {"study": study.basis, "runs": [[run.task.run, run.head] for run in runs], "rater": rater.id},
+        "hashes": {
+            "study": study.basis,
+            "runs": [[run.task.run, run.head] for run in runs],
+            "together": hashlib.sha256("\n".join(run.head for run in runs).encode()).hexdigest(),
+            "rater": rater.id,
+        },
     }
 
 

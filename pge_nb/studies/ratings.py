@@ -117,7 +117,8 @@ def _rows(
                 for on, truth in truth_of(run, step.number, report, criteria).items():
                     if item := known.get(_key(run.task.run, step.number, report, on)):
                         yield row(item, ORACLE, "oracle", truth.verdict, score=truth.score, purpose="label", by=ORACLE)
-    for one in graded:
+    # By sample: what is kept comes in the order of hashes, and the first of several gradings is the one that counts.
+    for one in sorted(graded, key=lambda one: one.sample):
         yield from of_report(one.run, one.step, one.report, "regrade")
     for label in study.labels if study else ():
         if item := known.get(item_key(label.run, label.step, label.attempt_hash, label.on)):

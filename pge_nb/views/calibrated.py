@@ -376,19 +376,14 @@ def card_view(contents: Mapping[str, Any], *, files: Sequence[str] = (), next_: 
         ),
         *([Words("Nobody looked at the test part.")] if not contents["looks"] else []),
         *(Words(remark) for remark in contents["remarks"]),
-        Fold(
-            summary=f"Hashes of what this rests on: study.md, the rater, {counted(len(hashes['runs']), 'run')}",
-            blocks=(
-                Table(
-                    caption="Hashes",
-                    heads=("What", "Hash"),
-                    rows=(
-                        ("study.md", Code(hashes["study"] or "there is none")),
-                        ("rater", Code(hashes["rater"])),
-                        ("its prompt", Code(rater["prompt_sha256"])),
-                        *((f"run {run}", Code(head)) for run, head in hashes["runs"]),
-                    ),
-                ),
+        Table(
+            caption="Hashes of what this rests on (of each run: card.json)",
+            heads=("What", "Hash"),
+            rows=(
+                ("study.md", Code(hashes["study"] or "there is none")),
+                ("rater", Code(hashes["rater"])),
+                ("its prompt", Code(rater["prompt_sha256"])),
+                (f"heads of {counted(len(hashes['runs']), 'run')}", Code(hashes["together"])),
             ),
         ),
     ]

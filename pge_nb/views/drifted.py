@@ -45,13 +45,16 @@ def _said(value: float, *, points: bool) -> str:
 
 
 def _sentence(slopes: DataFrame) -> str:
-    """What the judge with the log does to scores, told by whether the interval holds 0."""
-    mine = slopes[slopes["mode"].str.contains("log") & (slopes["of"] == "score")]
-    row = mine.iloc[0] if len(mine) else None
-    if row is None or row["low"] != row["low"]:
-        return "not measurable"
-    if row["low"] > 0:
-        return f"with the log it gets kinder, {row['slope']:+.2f} points a retry"
-    if row["high"] < 0:
-        return f"with the log it gets stricter, {row['slope']:+.2f} points a retry"
-    return f"none found with the log, {row['slope']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}] points a retry"
+    """What the log does to the judge's scores and passes, told by whether the intervals hold 0."""
+    mine = slopes[slopes["mode"].str.contains("log")].to_dict("records")
+    told = [_moved(row) for of in ("score", "passes") for row in mine if row["of"] == of and row["low"] == row["low"]]
+    return f"with the log {', '.join(told)}" if told else "not measurable"
+
+
+def _moved(row: dict[Any, Any]) -> str:
+    points = row["of"] == "score"
+    low, high = (_said(row[name], points=points) for name in ("low", "high"))
+    by = f"{_said(row['slope'], points=points)} [{low}, {high}]{' points' if points else ''} a retry"
+    up, down = ("scores rise", "scores fall") if points else ("passes get more", "passes get fewer")
+    none = f"{'scores' if points else 'passes'} show no drift"
+    return f"{up if row['low'] > 0 else down if row['high'] < 0 else none} ({by})"
