@@ -30,6 +30,7 @@ ANSWERS = {
     "2_state_file.ipynb": Answer(at="2c11", old='what = "stats.py"', new='what = "accept"'),
     "3_contracts.ipynb": Answer(at="3c14", old=" 60\n", new=" 100\n"),
     "4_retries.ipynb": Answer(at="4c08", old="retries = 1", new="retries = 3"),
+    "5_self_or_fresh.ipynb": Answer(at="5c13", old='"made-[1-7]"', new='"made-*"'),
     "6_calibrate_the_judge.ipynb": Answer(at="c26", old="cost = 0.2", new="cost = 5"),
 }
 
