@@ -112,7 +112,7 @@ def look_further(root: Path) -> None:
     study, plain = studies.open_study(root), judge(MODEL, mode="alone", name="plain")
     probed = probing.asked_of([open_run(root / name) for name in PROBED], plain, probes=("self",))
     print(probing.probe(study, probed, plain, probes=("self",), parallel=2, told=told).sentence)
-    planted = plant(study, runs_in(root), sample=16, injection=False, parallel=2)
+    planted = plant(study, runs_in(root), sample=16, parallel=2)
     print(examine(study, planted, [plain], parallel=2, told=told).sentence(plain.id, plain.name))
     print(drift(study, [open_run(root / name) for name in DRIFTED], plain, parallel=2).slopes().to_string())
 

@@ -109,6 +109,16 @@ def test_stop_ends_it_and_it_goes_on_where_it_was(labelling: Labelling, kept: Ke
     assert now(again) == "i1", "what was given another time is not taken back by a slip"
 
 
+def test_save_tells_where_the_work_is_and_changes_no_label(kept: Kept) -> None:
+    labelling = Labelling(items=ITEMS, give=kept.give, take_back=kept.take_back, save=lambda: "Saved: work.zip")
+    labelling.typed("p")
+    assert labelling.typed("save")
+    assert labelling.says == "Saved: work.zip"
+    assert (kept.verdicts, now(labelling)) == ({"i0": "pass"}, "i1")
+    without = Labelling(items=ITEMS, give=kept.give, take_back=kept.take_back)
+    assert not without.typed("save")
+
+
 def test_the_last_label_ends_it_and_every_label_stands_in_the_view(labelling: Labelling, kept: Kept) -> None:
     kept.tells = None
     for line in ("p", "f <b>no</b>", "u", "f"):

@@ -292,7 +292,7 @@ def test_a_typed_label_is_kept_with_its_seconds_and_can_be_taken_back(runs: Runs
     assert study.read().labels[0].verdict_shown, "it was told the first time"
 
 
-def test_in_a_page_items_are_labelled_by_keys_and_the_cell_goes_on_when_it_is_run_again(
+def test_in_a_page_items_are_labelled_by_keys_saved_and_gone_on_with_here_and_elsewhere(
     home: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(home, tmp_path / "notebook")
@@ -300,7 +300,7 @@ def test_in_a_page_items_are_labelled_by_keys_and_the_cell_goes_on_when_it_is_ru
     with front_end(tmp_path / "notebook") as page:
         opened = page.run(line)
         assert VIEW in opened.of("display_data")[0]["data"]
-        for text in ("p fine", "f"):
+        for text in ("p fine", "f", "save"):
             [field] = page.named("TextModel")
             page.tell(field, {"method": "custom", "content": {"event": "submit"}})
             page.tell(field, {"method": "update", "state": {"value": text}, "buffer_paths": []})
@@ -311,6 +311,15 @@ def test_in_a_page_items_are_labelled_by_keys_and_the_cell_goes_on_when_it_is_ru
             "v = get_ipython().run_line_magic('pge', 'label --as ann --sample 3 --about check --list'); print(v.title)"
         )
         assert again.text.strip() == "Labels of ann: 2 of 3 labelled"
+    (saved,) = (tmp_path / "notebook").glob("*.zip")
+    (tmp_path / "fresh").mkdir()
+    shutil.copy(saved, tmp_path / "fresh")
+    with front_end(tmp_path / "fresh") as page:
+        page.run(f"%pge open {saved.name}")
+        there = page.run(
+            "v = get_ipython().run_line_magic('pge', 'label --as ann --sample 3 --about check --list'); print(v.title)"
+        )
+        assert there.text.strip() == "Labels of ann: 2 of 3 labelled"
 
 
 # From a file

@@ -62,6 +62,31 @@ def test_another_answer_comes_out_otherwise(name: str, tmp_path: Path, monkeypat
     assert outcome(notebook) != saved
 
 
+def test_a_lesson_that_was_saved_goes_on_in_a_fresh_place_and_kernel_for_nothing(tmp_path: Path) -> None:
+    def executed(place: Path, cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+        notebook = nbformat.v4.new_notebook(cells=cells)
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "PGE_NB_LIVE": "0"}
+        NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(place)}}).execute(env=env)
+        return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+    def told(cell: nbformat.NotebookNode) -> str:
+        return "".join(one.get("data", {}).get("text/plain", "") for one in cell.outputs)
+
+    binder, fresh = tmp_path / "binder", tmp_path / "fresh"
+    shutil.copytree(ROOT / "examples", binder, ignore=shutil.ignore_patterns(".*", "judge.tar.xz"))
+    fresh.mkdir()
+    new = nbformat.v4.new_code_cell
+    begun = nbformat.read(binder / "1_quickstart.ipynb", as_version=4).cells[:6]
+    first = executed(binder, [*begun, new("%pge save --to work.zip")])
+    shutil.copy(binder / "work.zip", fresh)
+    load, *rest = [cell for cell in begun if cell.cell_type == "code"]
+    again = executed(fresh, [new(load.source), new("%pge open work.zip"), *(new(cell.source) for cell in rest)])
+    run, evaluations = again[2:4]
+    assert "nobody was asked, nothing was paid" in told(run)
+    assert told(evaluations) == told(first[2]) != ""
+    assert (fresh / "quickstart/shared_state.md").read_bytes() == (binder / "quickstart/shared_state.md").read_bytes()
+
+
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_opens_with_a_question_and_shows_a_surprise_before_its_exercise(name: str) -> None:
     words = [

@@ -34,6 +34,7 @@ from ..widgets.label import ToLabel
 from ..widgets.label import label as ask
 from .here import Here, path_of
 from .of_runs import RUNS, runs_of
+from .saving import save
 
 About = Literal["check", "criterion", "attempt"]
 SAMPLE = 20
@@ -106,7 +107,7 @@ class Session:
         """The questions one after the other, in the page."""
         shown = [ToLabel(id=one.id, question=one.asks, text=self.text(one, evidence=evidence)) for one in self.asked]
         given = {name: label.verdict for name, label in self.answers.items() if label.verdict != "withdrawn"}
-        under_way = ask(shown, self.give, self.take_back, given=given, title=f"Labels of {self.rater}")
+        under_way = ask(shown, self.give, self.take_back, save=self.save, given=given, title=f"Labels of {self.rater}")
         if isinstance(under_way, View):
             return under_way
         return View(title=f"Labels of {self.rater} go to study.md as they are given", next=NEXT)
@@ -123,6 +124,11 @@ class Session:
         question = self.by_id[name]
         said = read_said(question.item, "", "withdrawn")
         self.keep(label_of(question, self.rater, said, shown=self.shown(question)))
+
+    def save(self) -> str:
+        """*Save my work*, from inside of the page's field."""
+        saved = save(self.here)
+        return f"{saved.title}. In a new place: {saved.next}"
 
     def keep(self, *labels: Label) -> None:
         """Put labels down, all in one append, and before the first of them whose they are."""

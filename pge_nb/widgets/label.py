@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 Verdict = Literal["pass", "fail", "unclear"]
 VERDICTS: Mapping[str, Verdict] = {"p": "pass", "f": "fail", "u": "unclear"}
-UNDO, STOP = "undo", "stop"
-KEYS = "p pass, f fail, u unclear, then Enter; words behind the letter are a note. undo takes the last back, stop ends."
+UNDO, STOP, SAVE = "undo", "stop", "save"
+KEYS = (
+    "p pass, f fail, u unclear, then Enter; words behind the letter are a note. undo takes the last back, stop ends, "
+    "save puts all work into a zip."
+)
 TEXT_HIGH = "min(65vh, 900px)"
 """The most of a page that an item's text takes; it scrolls beyond that, and the question and the field stay in sight."""
 LATER = 0.3
@@ -52,6 +55,8 @@ Give = Callable[[Label], str | None]
 """Keeps a label; what it returns is told to the person (what a judge had said, say). An error leaves the item unlabelled."""
 TakeBack = Callable[[str], None]
 """Takes back the label of an item."""
+Save = Callable[[], str]
+"""Saves the person's work, to go on from elsewhere; what it returns is told to them."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,6 +66,7 @@ class Labelling:
     items: Sequence[ToLabel]
     give: Give
     take_back: TakeBack
+    save: Save | None = None
     given: Mapping[str, Verdict] = field(default_factory=dict)
     labels: dict[str, Label] = field(default_factory=dict)
     says: str = ""
@@ -99,8 +105,12 @@ class Labelling:
                 self._undo()
             elif word.casefold() == STOP:
                 self.stopped = True
+            elif word.casefold() == SAVE and self.save is not None:
+                self.says = self.save()
             else:
-                self.says = f"{word[:40]!r} is none of p, f, u, undo, stop." if word else "Type p, f or u, then Enter."
+                self.says = (
+                    f"{word[:40]!r} is none of p, f, u, undo, stop, save." if word else "Type p, f or u, then Enter."
+                )
                 return False
         except Exception as error:
             self.says = f"Nothing was changed: {type(error).__name__}: {error}"
@@ -208,9 +218,10 @@ def label(
     give: Give,
     take_back: TakeBack,
     *,
+    save: Save | None = None,
     given: Mapping[str, Verdict] | None = None,
     title: str = "Labels",
 ) -> LabelView | View:
     """Ask a person for a label of each item that is not among those ``given``; a view without any field where none is left."""
-    labelling = Labelling(items=items, give=give, take_back=take_back, given=given or {})
+    labelling = Labelling(items=items, give=give, take_back=take_back, save=save, given=given or {})
     return labelling.view(title) if labelling.over else LabelView(labelling, title)
